@@ -16,17 +16,19 @@ DESCRIPTION := setup.cfg pyproject.toml $(PINS)
 PINS := .ci/constraints.txt
 OLDEST_PYTHON ?= python3.11
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -c $(PINS)
-# pip makes bytecode of one file after another, which takes half of an installation; here all processors do
-BYTECODE := $(RUN) -m compileall -qq -j 0 $(VENV)/lib || :
+# pip makes bytecode of one file after another, which takes half of an installation; here all processors do, but not of
+# the tests of packages, a third of all
+BYTECODE := $(RUN) -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || :
 # a file in one process, in order: what its tests share is made once (pytest-xdist #1386: groups are ignored with pytest 9.2)
-SUITE := $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder -m "not long"
+PYTEST := $(RUN) -m pytest -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+SUITE := $(PYTEST) -m "not long"
 DEMO := build/demo/noisy-kuramoto
 
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test oldest coverage lint types docs benchmark dist clean
+.PHONY: help demo test long oldest coverage lint types docs benchmark dist clean
 
 help: ## this list
 	@echo "usage: make TARGET"
@@ -41,6 +43,9 @@ demo: $(READY)-run ## solve the noisy Kuramoto model, plot it, check it against 
 
 test: $(READY)-test ## the fast test-suite, doctests included
 	$(SUITE) $(ARGS)
+
+long: $(READY)-test ## the tests that `make test` leaves out: runs of full size
+	$(PYTEST) -m long $(ARGS)
 
 oldest: ## the fast test-suite with the oldest versions that setup.cfg admits, in an environment of its own
 	@$(MAKE) --no-print-directory test VENV=$(VENV)-oldest PINS=.ci/oldest.txt PYTHON=$(OLDEST_PYTHON)

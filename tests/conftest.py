@@ -14,6 +14,13 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest file first, beside unit tests, which compile other kernels than it does: two workers that begin with
+    the same solvers compile the same, for the time of one. Examples in docstrings, which are short, come last."""
+    first = ("tests/cli/test_every_example.py", "tests/unit/", "tests/")
+    items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in first])
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests stay until the end: garbage collections need not go through them, least of all in forks."""
     gc.freeze()

@@ -30,7 +30,7 @@ _INTERVALS_FIRST = 16.0  # of the reach, at least, of the coarsest grid tried; o
 _SIGNIFICANT_SHARE = 1e-8
 _STRIP_NODES = 600  # along the axis, of the differences at which a spacing is judged: the finest structure is near 0
 #: of spreading and interpolating a point, by dimension
-_POINT_NANOSECONDS = {1: 60.0, 2: 300.0}
+_POINT_NANOSECONDS = {1: 50.0, 2: 150.0}
 _TRANSFORM_NANOSECONDS = 60.0  # of each node, for all transforms
 
 

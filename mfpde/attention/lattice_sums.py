@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from mfpde.attention.grid_sums import spacing_of
-from mfpde.attention.lattice_waves import Torus, Window, convolved_by_waves, padded, restored, torus_of, transformed
+from mfpde.attention.lattice_waves import Torus, Window, convolved_by_waves, torus_of
 from mfpde.attention.pair_potential import PairPotential
 from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
@@ -56,31 +56,63 @@ def sums_over_lattice(
 ) -> Float | None:
     """`sum_j m_j F(x_i - y_j)`, `(parts, m)`: components of forces, values or Laplacians; None where tables, or
     windows, do not do."""
-    steps, window = _steps(lattice), _window(lattice, queries)
+    steps, places = _steps(lattice), _places(lattice, queries)
+    window = _window(lattice, places)
     found = _convolved(potential, space, what, steps, lattice.shape, masses, window)
     if found is None:
         return None
-    if queries is lattice:
+    if places is None:
         return found.reshape(found.shape[0], -1)
     start = np.array([low for low, _ in window], dtype=float)
-    return interpolated(_places(lattice, queries), found, RegularGrid(start, 1.0, found.shape[1:]))
+    return interpolated(places.T, found, RegularGrid(start, 1.0, found.shape[1:]))
 
 
 def right_at_kinks(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
     """Whether sums over a lattice of the plane are as right as its nodes, wherever W has kinks."""
-    steps, window = _steps(lattice), _window(lattice, queries)
-    torus = torus_of(potential, steps, lattice.shape, window)
-    rough = _by_waves(potential, space, "slopes", steps, torus)
-    return rough and tables_of(potential, space, torus[1], "values") is not None
+    torus, rough = _of_plane(potential, space, lattice, queries)
+    return rough and _holds(torus) and tables_of(potential, space, torus.reach, "values") is not None
 
 
 def sums_of_nodes(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
     """Whether sums over a lattice are those of tokens in its nodes: W has no kinks, and no structure between them."""
-    steps, window = _steps(lattice), _window(lattice, queries)
     if lattice.dimension == 2:
-        return not _by_waves(potential, space, "slopes", steps, torus_of(potential, steps, lattice.shape, window))
-    reach = _reach(steps, lattice.shape, window)
+        torus, rough = _of_plane(potential, space, lattice, queries)
+        return not (rough and _holds(torus))
+    steps = _steps(lattice)
+    reach = _reach(steps, lattice.shape, _window(lattice, _places(lattice, queries)))
     return abs(float(steps[0, 0])) <= widest_resolved(potential, space, "slopes", reach)
+
+
+def _of_plane(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> tuple[Torus, bool]:
+    """The torus, and whether forces have kinks, or structure between the nodes."""
+    steps, window = _steps(lattice), _window(lattice, _places(lattice, queries))
+    torus = torus_of(potential, space, steps, lattice.shape, window)
+    return torus, _is_rough(potential, space, "slopes", steps, torus)
+
+
+def padded(size: int) -> int:
+    """The next size that transforms are fast for."""
+    from scipy.fft import next_fast_len
+
+    return int(next_fast_len(size, real=True))
+
+
+def transformed(values: Float, sizes: tuple[int, ...]) -> AnyArray:
+    """Along the last axes, one after the other: rows of zeros are never looked at."""
+    from scipy.fft import fft, rfft
+
+    found: AnyArray = rfft(values, sizes[-1])
+    return found if len(sizes) == 1 else fft(found, sizes[0], axis=-2, overwrite_x=True)
+
+
+def restored(spectra: AnyArray, sizes: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
+    """What they are transforms of, as far as it is kept; spectra are overwritten."""
+    from scipy.fft import ifft, irfft
+
+    if len(sizes) == 2:
+        spectra = ifft(spectra, axis=-2, overwrite_x=True)[..., kept[0], :]
+    found: Float = irfft(spectra, sizes[-1])[..., kept[-1]]
+    return found
 
 
 def _steps(lattice: Lattice) -> Float:
@@ -88,20 +120,21 @@ def _steps(lattice: Lattice) -> Float:
     return np.asarray(lattice.matrix * np.array([axis[1] - axis[0] for axis in lattice.axes]))
 
 
-def _places(lattice: Lattice, queries: Queries) -> Float:
-    """Of points, `(m, d)`, counted in nodes."""
-    corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
-    return np.asarray(np.linalg.solve(_steps(lattice), (queries.points() - corner).T).T)
-
-
-def _window(lattice: Lattice, queries: Queries) -> Window:
-    """All nodes that points are interpolated from."""
+def _places(lattice: Lattice, queries: Queries) -> Float | None:
+    """Of points, `(d, m)`, counted in nodes; none of the nodes themselves."""
     if queries is lattice:
+        return None
+    corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
+    placed = queries.mapped(np.linalg.inv(_steps(lattice)).astype(float), about=corner)
+    return placed.vectors().reshape(lattice.dimension, -1)
+
+
+def _window(lattice: Lattice, places: Float | None) -> Window:
+    """All nodes that points are interpolated from, or of the lattice."""
+    if places is None:
         return tuple((0, count) for count in lattice.shape)
-    places = _places(lattice, queries)
-    low = np.floor(places.min(axis=0)).astype(int) - STENCIL // 2
-    high = np.ceil(places.max(axis=0)).astype(int) + STENCIL // 2 + 1
-    return tuple(zip(low.tolist(), high.tolist(), strict=True))
+    around = STENCIL // 2
+    return tuple((math.floor(along.min()) - around, math.ceil(along.max()) + around + 1) for along in places)
 
 
 def _convolved(
@@ -115,8 +148,8 @@ def _convolved(
 ) -> Float | None:
     """At the nodes of the window, `(parts, *window)`, which are counted from the first of the lattice."""
     if len(shape) == 2:
-        torus = torus_of(potential, steps, shape, window)
-        if _by_waves(potential, space, what, steps, torus):
+        torus = torus_of(potential, space, steps, shape, window)
+        if _holds(torus) and (torus.ends or _is_rough(potential, space, what, steps, torus)):
             return convolved_by_waves(potential, space, what, steps, masses.reshape(shape), window, torus)
     sizes = tuple(count + stop - start - 1 for count, (start, stop) in zip(shape, window, strict=True))
     if math.prod(sizes) > _NODES_MAX[len(shape)]:
@@ -185,11 +218,14 @@ def _reach(steps: Float, shape: tuple[int, ...], window: Window) -> float:
     return float(2.0 ** math.ceil(math.log2(float(np.linalg.norm(np.abs(steps) @ farthest)))))
 
 
-def _by_waves(potential: PairPotential, space: Geometry, what: str, steps: Float, torus: Torus) -> bool:
-    """Whether W has kinks, or structure between the nodes of the plane, and the torus is not too large."""
-    sizes, reach = torus
-    rough = np.linalg.norm(steps, 2) > widest_resolved(potential, space, what, reach)
-    return bool(rough) and math.prod(sizes) <= _NODES_MAX[2]
+def _holds(torus: Torus) -> bool:
+    """Whether it is not too large."""
+    return math.prod(torus.sizes) <= _NODES_MAX[2]
+
+
+def _is_rough(potential: PairPotential, space: Geometry, what: str, steps: Float, torus: Torus) -> bool:
+    """Whether W has kinks, or structure between the nodes of the plane."""
+    return float(np.linalg.norm(steps, 2)) > widest_resolved(potential, space, what, torus.reach)
 
 
 def widest_resolved(potential: PairPotential, space: Geometry, what: str, reach: float) -> float:

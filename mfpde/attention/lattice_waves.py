@@ -12,81 +12,77 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.attention.pair_potential import PairPotential
-from mfpde.attention.pair_quadrature import kinks_of
 from mfpde.attention.pair_tables import tables_of
+from mfpde.compilation import quick
 from mfpde.geometry import Geometry
 from mfpde.geometry.gauss import gauss_legendre
+from mfpde.transform import wave_kernels as kernels
 from mfpde.transform.chebyshev import chebyshev_points
 from mfpde.transform.regular_grid import STENCIL, RegularGrid, interpolated
-from mfpde.transform.wave_kernels import multiply_waves, wave_factors
-from mfpde.typing import AnyArray, Float
+from mfpde.transform.ring_fourier import ring_length, ring_roots
+from mfpde.transform.threads import pieces, run_pieces, thread_count
+from mfpde.transform.wave_kernels import Waves
+from mfpde.typing import Float
 
-__all__ = ["Torus", "Window", "convolved_by_waves", "padded", "restored", "torus_of", "transformed"]
+__all__ = ["Torus", "Window", "convolved_by_waves", "torus_of"]
 
 _REACHES_PER_OCTAVE = 8  # of W that does not end: tables last while frames move
+_SLOPE_AT_END = 1e-16  # of the largest slope of W: where all are smaller, W ends
 _SPACING = 0.34  # of |k| R between nodes of W^: interpolation of degree 15 leaves 1e-13 of W^(0)
 _COEFFICIENTS = 8  # of a polynomial on each interval between them: 1e-13 of W^(0) as well
 _TO_POWERS = np.linalg.inv(np.vander(chebyshev_points(_COEFFICIENTS), increasing=True))  # from its values
 _PANEL_PHASE, _PANEL_POINTS = 40.0, 48  # |k| times the length of the longest panel, which so many Gauss points do
 _WAVES_PER_BLOCK = 256  # of W^, at once
-_DERIVATIVES = {"values": 0, "slopes": 1, "laplacians": 2}  # of W, by what is asked
-_END_SAMPLES = 64  # of the slope of W beyond its last kink
+_LINES_AT_ONCE = 48  # that are transformed, so that they stay in the cache
+_SHARED_NODES = 20000  # of a lattice, from which threads share the lines
+_PIECES_PER_THREAD = 2  # of lines: they take the same time
+_convolve, _wave_factors = quick(kernels.convolve), quick(kernels.wave_factors)
 
 #: a first node and one after the last, along each axis
 Window = tuple[tuple[int, int], ...]
-#: nodes of the torus along both axes, and R
-Torus = tuple[tuple[int, int], float]
 
 
-def padded(size: int) -> int:
-    """The next size that transforms are fast for."""
-    from scipy.fft import next_fast_len
+class Torus(NamedTuple):
+    """Nodes along both axes, R, and whether W ends there, as far as rounding shows."""
 
-    return int(next_fast_len(size, real=True))
-
-
-def transformed(values: Float, sizes: tuple[int, ...]) -> AnyArray:
-    """Along the last axes, one after the other: rows of zeros are never looked at."""
-    from scipy.fft import fft, rfft
-
-    found: AnyArray = rfft(values, sizes[-1])
-    return found if len(sizes) == 1 else fft(found, sizes[0], axis=-2, overwrite_x=True)
+    sizes: tuple[int, int]
+    reach: float
+    ends: bool
 
 
-def restored(spectra: AnyArray, sizes: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
-    """What they are transforms of, as far as it is kept; spectra are overwritten."""
-    from scipy.fft import ifft, irfft
-
-    if len(sizes) == 2:
-        spectra = ifft(spectra, axis=-2, overwrite_x=True)[..., kept[0], :]
-    found: Float = irfft(spectra, sizes[-1])[..., kept[-1]]
-    return found
-
-
-def torus_of(potential: PairPotential, steps: Float, shape: tuple[int, ...], window: Window) -> Torus:
+def torus_of(potential: PairPotential, space: Geometry, steps: Float, shape: tuple[int, ...], window: Window) -> Torus:
     """On which masses on a lattice of that shape, whose nodes lie those steps apart, act on the nodes of a window."""
-    far = np.array([max(stop - 1, count - 1 - start) for count, (start, stop) in zip(shape, window, strict=True)])
-    longest = float(np.linalg.norm(np.abs(steps) @ far))
+    (a, b), (c, d) = steps.tolist()
+    far = [max(stop - 1, count - 1 - start) for count, (start, stop) in zip(shape, window, strict=True)]
+    longest = math.hypot(abs(a) * far[0] + abs(b) * far[1], abs(c) * far[0] + abs(d) * far[1])
     octaves = math.ceil(_REACHES_PER_OCTAVE * math.log2(longest))
-    reach = _end_of(potential, 2.0 ** (octaves / _REACHES_PER_OCTAVE))
-    around = reach * np.linalg.norm(np.linalg.inv(steps), axis=1)
-    first, second = (padded(math.ceil(float(size)) + 1) for size in far + around)
-    return (first, second), reach
+    reach, ends = _end_of(potential, space, 2.0 ** (octaves / _REACHES_PER_OCTAVE))
+    around = reach / abs(a * d - b * c)
+    first, second = far[0] + around * math.hypot(b, d), far[1] + around * math.hypot(a, c)
+    return Torus((ring_length(math.ceil(first) + 1), ring_length(math.ceil(second) + 1)), reach, ends)
 
 
 @lru_cache(maxsize=64)
-def _end_of(potential: PairPotential, reach: float) -> float:
-    """Where W ends: its last kink if it is constant from there on, or the reach."""
-    kinks = kinks_of(potential, reach)
-    if kinks.size == 0:
-        return reach
-    beyond = np.linspace(kinks[-1], reach, _END_SAMPLES + 2)[1:-1]
-    slopes = potential.jets(beyond, np.zeros(beyond.shape, dtype=bool))[1]
-    return reach if slopes.any() else float(kinks[-1])
+def _end_of(potential: PairPotential, space: Geometry, reach: float) -> tuple[float, bool]:
+    """Where W ends: its last kink if it is constant from there on, or where its slopes are none but for rounding; or
+    the reach."""
+    tables = tables_of(potential, space, reach, "slopes")
+    if tables is None:
+        return reach, False
+    sizes, ends = np.abs(tables[0].coefficients).sum(axis=1), tables[0].ends
+    seen = sizes > _SLOPE_AT_END * sizes.max()
+    last = float(ends[np.flatnonzero(seen)[-1]]) if seen.any() else reach
+    if not last < reach:
+        return reach, False
+    if not sizes[ends > last].any():
+        return last, True
+    octaves = math.ceil(_REACHES_PER_OCTAVE * math.log2(last))
+    return min(reach, 2.0 ** (octaves / _REACHES_PER_OCTAVE)), True
 
 
 def convolved_by_waves(
@@ -94,47 +90,58 @@ def convolved_by_waves(
 ) -> Float | None:
     """At the nodes of the window, `(parts, *window)`; masses `(rows, columns)`. None where W is too rough for
     tables."""
-    sizes, reach = torus
-    factors = _factors(potential, space, steps.tobytes(), torus)
+    (a, b), (c, d) = steps.tolist()
+    slopes, area = what == "slopes", a * d - b * c
+    inverse = d / area, -b / area, -c / area, a / area
+    factors = _factors(potential, space, inverse, torus, what == "laplacians")
     if factors is None:
         return None
-    spectrum = transformed(masses, sizes)
-    ahead = _ahead(window, sizes)
-    if ahead is not None:
-        spectrum *= ahead
-    derivatives = _DERIVATIVES[what]
-    moved = np.empty((2 if derivatives == 1 else 1, *spectrum.shape), dtype=complex)
-    multiply_waves(factors, np.linalg.inv(steps).astype(float), sizes[1], derivatives, spectrum, moved)
-    kept = tuple(slice(0, stop - start) for start, stop in window)
-    found = np.ascontiguousarray(restored(moved, sizes, kept))
+    rows, columns = torus.sizes
+    waves = Waves(_roots(rows), _roots(columns), np.array(inverse).reshape(2, 2), factors, slopes)
+    found = np.empty((2 if slopes else 1, *(stop - start for start, stop in window)))
+    _convolved(np.ascontiguousarray(masses), (-window[0][0], -window[1][0]), waves, found)
     if what == "values":
-        found += _value(potential, reach) * float(masses.sum())
+        found += _value(potential, torus.reach) * float(masses.sum())
     return found
 
 
-@lru_cache(maxsize=64)
-def _ahead(window: Window, sizes: tuple[int, ...]) -> AnyArray | None:
-    """What makes the first node of a window that of the torus; None where it is."""
-    if not any(start for start, _ in window):
-        return None
-    turns = np.fft.fftfreq(sizes[0]), np.fft.rfftfreq(sizes[1])
-    phases = [np.exp(2j * np.pi * start * each) for (start, _), each in zip(window, turns, strict=True)]
-    return np.asarray(np.multiply.outer(*phases))
+_roots = lru_cache(maxsize=64)(ring_roots)
+
+
+def _convolved(masses: Float, begins: tuple[int, int], waves: Waves, out: Float) -> None:
+    """out = the convolution of masses that begin there, threads sharing the lines of large lattices."""
+    columns, kept, count = masses.shape[1], out.shape[2], waves.factors.shape[1]
+    between = np.empty((2, columns, count)), np.empty((len(out), 2, kept, count))
+    numbers = 4 * _LINES_AT_ONCE * max(waves.row_roots.shape[1], waves.column_roots.shape[1])
+
+    def call(kind: int, first: int = 0, stop: int = 0) -> None:
+        rooms = *between, np.empty((2, numbers))
+        _convolve(kind, first, stop, _LINES_AT_ONCE, masses, begins, waves, rooms, out)
+
+    def share(kind: int, stretches: list[tuple[int, int]]) -> None:
+        run_pieces(lambda piece: call(kind, *stretches[piece]), len(stretches))
+
+    if masses.size < _SHARED_NODES or thread_count() == 1:
+        call(kernels.ALL)
+        return
+    for kind in (kernels.ANALYSE, kernels.ACT, kernels.RESTORE):
+        lines = kernels.lines_of(kind, columns, kept, count)
+        share(kind, pieces(lines, -(-lines // (_PIECES_PER_THREAD * thread_count()))))
 
 
 @lru_cache(maxsize=16)
-def _factors(potential: PairPotential, space: Geometry, steps: bytes, torus: Torus) -> Float | None:
-    """`W^(k)` over the area of a cell, for the waves of masses."""
-    sizes, reach = torus
-    matrix = np.frombuffer(steps).reshape(2, 2)
-    inverse = np.linalg.inv(matrix).astype(float)
-    highest = 2.0 ** math.ceil(math.log2(np.pi * float(np.linalg.norm(np.abs(inverse).sum(axis=0)))))
-    table = _transform_of(potential, space, reach, highest)
+def _factors(
+    potential: PairPotential, space: Geometry, inverse: tuple[float, ...], torus: Torus, laplacian: bool
+) -> Float | None:
+    """`W^(k)`, or that of its Laplacian, over the area of a cell, for the waves of masses."""
+    a, b, c, d = inverse
+    octaves = math.ceil(math.log2(math.pi * math.hypot(abs(a) + abs(c), abs(b) + abs(d))))
+    table = _transform_of(potential, space, torus.reach, 2.0**octaves)
     if table is None:
         return None
-    out = np.empty((sizes[0], sizes[1] // 2 + 1))
-    wave_factors(table, _SPACING / reach, inverse, sizes[1], out)
-    out /= abs(float(np.linalg.det(matrix)))
+    out, rows = np.empty((torus.sizes[1], torus.sizes[0] // 2 + 1)), torus.sizes[0]
+    _wave_factors(table, _SPACING / torus.reach, np.array(inverse).reshape(2, 2), rows, laplacian, out)
+    out *= abs(a * d - b * c)
     return out
 
 

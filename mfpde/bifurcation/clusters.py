@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.bifurcation.selection import solve_between
 from mfpde.bifurcation.stationary import StationaryState
@@ -31,6 +30,8 @@ def cluster_rates(state: StationaryState) -> tuple[float, float]:
 
 def rates_cross(branch: Branch) -> list[float]:
     """Values of the parameter at which clusters move as fast as they exchange mass, along a branch of two clusters."""
+    from scipy.optimize import brentq
+
     inner = [point for point in range(len(branch)) if branch.amplitude[point] > 0]
     gaps: Float = np.array([_gap(branch.state(point)) for point in inner])
     found = []

@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.bifurcation.states import Solved, System, newton
 from mfpde.typing import Float, Truths
@@ -230,6 +229,8 @@ class Tracer:
         end: Point | None = None,
     ) -> Point | None:
         """The point within one step, to an `end` that may be known, where a test function vanishes."""
+        from scipy.optimize import brentq
+
         last: dict[float, Point] = {0.0: point}
         if end is not None:
             last[step] = end

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.bifurcation.multipliers import multipliers_of
 from mfpde.bifurcation.states import Family
@@ -20,6 +19,8 @@ _GRID = 64  # places at which the uniform state's stability is looked at
 @lru_cache(maxsize=8)
 def critical_places(family: Family) -> tuple[tuple[float, int], ...]:
     """`(u, degree)` where a degree of the uniform state changes its stability, `kappa h_l = 1`, in order of u."""
+    from scipy.optimize import brentq
+
     grid = np.linspace(0.0, 1.0, _GRID + 1)
     models = [family.model(u) for u in grid]
     levels = np.array([model.kappa * model.multipliers.relative - 1 for model in models])

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.bifurcation.assembling import fitted
 from mfpde.bifurcation.families import blocks_of
@@ -161,6 +160,8 @@ def _assembled(request: Request, rows: list[Row]) -> PhaseDiagram:
 
 def _tricritical_points(request: Request, rows: list[Row]) -> Float:
     """Where the degree-1 branch, as it is computed, changes from super- to subcritical."""
+    from scipy.optimize import brentq
+
     found = []
     signs = [_cubic_coefficient(request, row.beta) for row in rows]
     for i in range(len(rows) - 1):
@@ -179,6 +180,8 @@ def _cubic_coefficient(request: Request, beta: float) -> float:
 
 
 def _change(request: Request, low: float, high: float) -> float:
+    from scipy.optimize import brentq
+
     return float(brentq(lambda beta: _cubic_coefficient(request, beta), low, high, xtol=_TOLERANCE))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.bifurcation.crossings import FIRST_ORDER
 from mfpde.bifurcation.diagram import Branch, SpecialPoint
@@ -36,6 +35,8 @@ def _stable_segments(branch: Branch) -> list[int]:
 
 
 def _between(one: Branch, i: int, two: Branch, j: int) -> SpecialPoint | None:
+    from scipy.optimize import brentq
+
     low = max(one.parameter[i : i + 2].min(), two.parameter[j : j + 2].min())
     high = min(one.parameter[i : i + 2].max(), two.parameter[j : j + 2].max())
     if not low < high:

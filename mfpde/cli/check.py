@@ -28,11 +28,9 @@ def check(files: tuple[str, ...], settings: dict[str, str], as_json: bool) -> in
 
 
 def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
-    from mfpde.bifurcation.bifurcating import check_bifurcation
     from mfpde.errors import ProblemError
     from mfpde.prepare import prepare
     from mfpde.spec import read_document
-    from mfpde.sweeping.checking import check_sweep
 
     try:
         document = read_document(file, settings)
@@ -41,9 +39,13 @@ def _checked(file: str, settings: dict[str, str]) -> dict[str, Any]:
     problem = document.problem
     try:
         if problem.sweep is not None:
+            from mfpde.sweeping.checking import check_sweep
+
             told = f"its {check_sweep(problem).size} points can be solved"
             return {"file": file, "ok": True, "solver": None, "told": told, "faults": []}
         if problem.bifurcation is not None and problem.time is None and problem.initial is None:
+            from mfpde.bifurcation.bifurcating import check_bifurcation
+
             check_bifurcation(problem)
             return {"file": file, "ok": True, "solver": None, "told": "its branches can be followed", "faults": []}
         prepared, law = prepare(problem), problem.equation.law

@@ -22,7 +22,7 @@ from numba.core.registry import CPUDispatcher
 from mfpde.compilation.cache import KernelCache, KernelFiles
 from mfpde.compilation.libraries import CalleeLibrary
 from mfpde.compilation.lowering import KernelCompiler
-from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_sizes
+from mfpde.compilation.shortcuts import QuickFlags, collection_paused, remember_signatures, remember_sizes
 from mfpde.compilation.signals import hold_signals
 
 __all__ = ["CalleeDispatcher", "KernelDispatcher", "QuickCall"]
@@ -108,6 +108,7 @@ class CalleeDispatcher(CPUDispatcher):
     def _translated(self, arguments: tuple[Any, ...]) -> Any:
         """By numba, as far as the optimisation of single functions."""
         remember_sizes(self.targetctx)
+        remember_signatures(self.typingctx)
         flags = QuickFlags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         flags.no_compile = True

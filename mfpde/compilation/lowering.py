@@ -214,8 +214,21 @@ class _KernelLowering(typed_passes.NativeLowering):
         return _Lower
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ChooseByNone(untyped_passes.DeadBranchPrune):
+    """Branches on which arguments are None: a kernel with several forms of an argument has one translation for each."""
+
+    _name = "kernel_choose_by_none"
+
+    def run_pass(self, state: Any) -> Any:
+        return types.none in state.args and super().run_pass(state)
+
+    def get_analysis_usage(self, usage: Any) -> None:
+        """None is written as a constant already."""
+
+
 class KernelCompiler(compiler.CompilerBase):
-    """numba's passes as far as kernels need them: without closures, array expressions and branches on types."""
+    """numba's passes as far as kernels need them: without closures, array expressions and branches on other types."""
 
     def define_pipelines(self) -> list[Any]:
         passes = PassManager("kernel")
@@ -223,6 +236,7 @@ class KernelCompiler(compiler.CompilerBase):
             untyped_passes.TranslateByteCode,
             untyped_passes.FixupArgs,
             untyped_passes.IRProcessing,
+            _ChooseByNone,
             untyped_passes.GenericRewrites,
             untyped_passes.ReconstructSSA,
             typed_passes.NopythonTypeInference,

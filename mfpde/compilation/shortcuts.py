@@ -10,16 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import compiler
+from numba.core import compiler, types
 
-__all__ = ["QuickFlags", "collection_paused", "remember_sizes"]
+__all__ = ["QuickFlags", "collection_paused", "remember_signatures", "remember_sizes"]
 
 
 class QuickFlags(compiler.Flags):
-    """Flags that are compared some ten thousand times, as part of the keys of numba's own tables."""
+    """Flags that are hashed and compared some ten thousand times, as part of the keys of numba's own tables."""
 
-    def values(self) -> dict[str, Any]:
-        return {name: self._values.get(name, option.default) for name, option in self.options.items()}
+    _HASH = hash(compiler.Flags())  # numba's: of the names alone, the same for all flags
+
+    def __hash__(self) -> int:
+        return self._HASH
+
+    def __eq__(self, other: object) -> bool:
+        alike = isinstance(other, QuickFlags) and self._values == other._values
+        return alike or super().__eq__(other)
 
 
 def remember_sizes(context: Any) -> None:
@@ -35,6 +41,27 @@ def remember_sizes(context: Any) -> None:
         return sizes[text]
 
     context.get_abi_sizeof = get_abi_sizeof
+
+
+def remember_signatures(context: Any) -> None:
+    """Of built-in functions for types: numba tries all ways to read `a * b` at each place where it is written, an
+    eighth of the time. Functions that numba compiles for their types are left to it."""
+    if "resolve_function_type" in vars(context):
+        return
+    signatures, plain = dict[Any, Any](), context.resolve_function_type
+
+    def resolve_function_type(function: Any, arguments: Any, names: Any) -> Any:
+        built_in = function if isinstance(function, types.Type) else context._lookup_global(function)
+        if names or not isinstance(built_in, types.Function):
+            return plain(function, arguments, names)
+        found = signatures.get((built_in, arguments))
+        if found is None:
+            found = plain(built_in, arguments, names)
+            if found is not None and built_in.get_impl_key(found) is built_in.typing_key:
+                signatures[built_in, arguments] = found
+        return found
+
+    context.resolve_function_type = resolve_function_type
 
 
 @contextmanager

@@ -87,6 +87,15 @@ class Lattice(Queries):
         total: Float = sum(parts[1:], parts[0] + vector @ self.origin)
         return total
 
+    def vectors(self) -> Float:
+        found = np.empty((self.dimension, *self.shape))
+        for row, start, out in zip(self.matrix, self.origin, found, strict=True):
+            along = row[0] * self.axes[0] + start
+            for factor, axis in zip(row[1:], self.axes[1:], strict=True):
+                along = np.add.outer(along, factor * axis)
+            out[...] = along
+        return found
+
     def part(self, here: slice) -> Lattice:
         return Lattice((self.axes[0][here], *self.axes[1:]), self.origin, self.matrix)
 
@@ -109,10 +118,12 @@ class Lattice(Queries):
 
 def grid_moments(axes: Sequence[Float], share: Float) -> tuple[Float, Float]:
     """Mean and covariance of shares of sum 1 at the points of the tensor grid of one or two axes."""
-    marginals = [share.sum(axis=1 - i) for i in range(2)] if share.ndim == 2 else [share]
-    middle = np.array([part @ axis for part, axis in zip(marginals, axes, strict=True)])
-    centred = [axis - m for axis, m in zip(axes, middle, strict=True)]
-    spread = np.diag([part @ z**2 for part, z in zip(marginals, centred, strict=True)])
+    middle, spread, centred = np.empty(len(axes)), np.empty((len(axes), len(axes))), []
+    for i, axis in enumerate(axes):
+        part = share if share.ndim == 1 else share.sum(axis=1 - i)
+        middle[i] = part @ axis
+        centred.append(axis - middle[i])
+        spread[i, i] = part @ centred[i] ** 2
     if share.ndim == 2:
         spread[0, 1] = spread[1, 0] = centred[0] @ share @ centred[1]
     return middle, spread

@@ -7,13 +7,14 @@ ratio to the Gaussian of the same moments: then Gaussians are exact, and what is
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.geometry import Lattice
 from mfpde.typing import Float
 
-__all__ = ["Interpolant"]
+__all__ = ["Interpolant", "smoothest"]
 
 _POINTS = 14  # along each axis
 # errors of polynomials through so many, over differences of that order: in the middle of the points (three times the
@@ -23,6 +24,15 @@ _DIFFERENCE = np.array([(-1.0) ** k * math.comb(_POINTS, k) for k in range(_POIN
 _POINTS_PER_BATCH = 1 << 12  # bounds memory
 _FACE_ROUNDING = 1e-10  # in cells, of the place of a face that two panels share
 _MAX_EXPONENT = 300.0  # difference of exponents within a stencil, so that e^x does not overflow
+
+
+class Smoothest(NamedTuple):
+    """What is interpolated, `values e^exponents`, and the error that this makes: the Gaussian's middle and inverse
+    covariance, and its exponents at the points; both are 0 where the density itself is smoother."""
+
+    form: tuple[Float, Float]
+    exponents: Float
+    error: float
 
 
 class Interpolant:
@@ -38,7 +48,9 @@ class Interpolant:
         dimension = lattice.dimension
         points = Lattice(lattice.axes, np.zeros(dimension), np.eye(dimension)).points()
         self._first = points[0]
-        self._form, self._raised, self.error = _gaussian_form(lattice, values, points, moments, edges)
+        (mean, covariance), inverse = moments, np.linalg.inv(lattice.matrix)
+        within = inverse @ (mean - lattice.origin), inverse @ covariance @ inverse.T
+        self._form, self._raised, self.error = smoothest(values, points.T, within, edges)
 
     def at(self, x: Float) -> Float:
         """Density at points `(m, d)`, never below 0; 0 outside of the cells."""
@@ -55,22 +67,17 @@ class Interpolant:
         return np.maximum(out, 0.0)
 
 
-def _gaussian_form(
-    lattice: Lattice, values: Float, points: Float, moments: tuple[Float, Float], edges: bool
-) -> tuple[tuple[Float, Float], Float, float]:
-    """Middle and inverse covariance of the Gaussian, in the lattice's coordinates, its exponents at the points, and the
-    error that interpolation then makes; the inverse is 0 where the density itself is smoother."""
+def smoothest(values: Float, z: Float, moments: tuple[Float, Float], edges: bool = False) -> Smoothest:
+    """Of values at points z `(d, n)` of a tensor grid with those moments. `edges`: a density that ends there."""
     mean, covariance = moments
-    inverse = np.linalg.inv(lattice.matrix)
-    middle, none = inverse @ (mean - lattice.origin), np.zeros_like(covariance)
-    spread = inverse @ covariance @ inverse.T
-    plain = (middle, none), np.zeros_like(values), _error(values, None, edges)
-    if not np.linalg.eigvalsh(spread)[0] > 0:
+    plain = Smoothest((mean, np.zeros_like(covariance)), np.zeros_like(values), _error(values, None, edges))
+    variances, directions = np.linalg.eigh(covariance)
+    if not variances[0] > 0:
         return plain
-    form = middle, np.linalg.inv(spread)
-    exponents = _exponents(form, points.T).reshape(values.shape)
-    raised = form, exponents, _error(values, exponents, edges)
-    return min(plain, raised, key=lambda each: each[2])
+    form = mean, (directions / variances) @ directions.T
+    exponents = _exponents(form, z).reshape(values.shape)
+    raised = Smoothest(form, exponents, _error(values, exponents, edges))
+    return raised if raised.error < plain.error else plain
 
 
 def _exponents(form: tuple[Float, Float], z: Float) -> Float:
@@ -83,20 +90,22 @@ def _exponents(form: tuple[Float, Float], z: Float) -> Float:
 def _error(values: Float, exponents: Float | None, edges: bool) -> float:
     """What interpolating `values e^exponents` leaves, over the Gaussian there: a share of its differences of order
     fourteen along any axis, larger at ends of a density with `edges`."""
+    from mfpde.transform.high_differences import largest_differences  # compiled code
+
     largest = 0.0
-    for axis in range(values.ndim):
-        if values.shape[axis] <= _POINTS:
-            continue
-        stencils = np.arange(values.shape[axis] - _POINTS)[:, None] + np.arange(_POINTS + 1)
-        near = np.moveaxis(values, axis, -1)[..., stencils]
-        if exponents is not None:
-            q = np.moveaxis(exponents, axis, -1)[..., stencils]
-            near *= np.exp(np.minimum(q - q[..., [_POINTS // 2]], _MAX_EXPONENT))
-        found = np.abs(near @ _DIFFERENCE)
-        largest = max(largest, _ERROR_IN_MIDDLE * float(found.max()))
-        if edges:
-            largest = max(largest, _ERROR_BEYOND * float(found[[0, -1]].max()))
+    for axis, count in enumerate(values.shape):
+        if count > _POINTS:
+            rows = _rows(values, axis)
+            raised = np.zeros((len(rows), 0)) if exponents is None else _rows(exponents, axis)
+            anywhere, at_ends = largest_differences(rows, raised, _DIFFERENCE, _MAX_EXPONENT)
+            largest = max(largest, _ERROR_IN_MIDDLE * anywhere, _ERROR_BEYOND * at_ends if edges else 0.0)
     return largest
+
+
+def _rows(values: Float, axis: int) -> Float:
+    """Along one of at most two axes, as a table."""
+    along = values if axis == values.ndim - 1 else values.T
+    return np.ascontiguousarray(along).reshape(-1, values.shape[axis])
 
 
 def _between(values: Float, raised: Float, places: Float, levels: Float) -> Float:

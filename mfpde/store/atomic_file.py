@@ -49,7 +49,8 @@ def check_target(path: str | Path, *, force: bool) -> Path:
         target = Path(os.path.realpath(path))
         _check_place(path, target)
         if target.exists() and not force:
-            raise OutputError(f"{path} exists already; --force (force=True) overwrites it, --resume continues it")
+            ways = "--force (force=True) overwrites it, --resume continues it, --output names another file"
+            raise OutputError(f"{path} exists already; {ways}")
         if target.exists() and not is_writable(target):
             raise cannot_write(path, "the file that is there is read-only")
         if is_locked(target):

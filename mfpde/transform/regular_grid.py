@@ -13,6 +13,7 @@ import numpy as np
 
 from mfpde.compilation import allocating_kernel, kernel
 from mfpde.transform.fused import fused
+from mfpde.transform.lanes import LANES, add_multiple, load, store
 from mfpde.transform.scattered_kernels import POINTS_PER_BLOCK, lagrange_rows
 from mfpde.transform.threads import pieces, run_pieces
 from mfpde.typing import AnyArray, Float
@@ -28,7 +29,7 @@ __all__ = [
     "spread",
 ]
 
-STENCIL = 16  # nodes along an axis that a point is interpolated from
+STENCIL = 2 * LANES  # nodes along an axis that a point is interpolated from
 _BEFORE = STENCIL // 2 - 1  # of them, up to the one before the point
 _POINTS_PER_PIECE = 1 << 14  # whose numbers stay in the cache
 _BATCHES = 8  # of masses, each with a grid of its own, whatever the number of threads
@@ -63,38 +64,18 @@ def places(x: Float, start: float, spacing: float, count: int, first: AnyArray, 
         first[q], t[q] = cell - _BEFORE, u - cell
 
 
-@kernel
-def _add_rows(factors: Float, row: Float, out: Float) -> None:
-    """out[i, k] += factors[i] row[k]."""
-    for i in range(factors.size):
-        line, factor = out[i], factors[i]
-        for k in range(row.size):
-            line[k] = fused(factor, row[k], line[k])
-
-
-@kernel
-def _sum_rows(factors: Float, field: Float, row: Float) -> None:
-    """row[k] = sum_i factors[i] field[i, k]."""
-    for k in range(row.size):
-        row[k] = 0.0
-    for i in range(factors.size):
-        line, factor = field[i], factors[i]
-        for k in range(row.size):
-            row[k] = fused(factor, line[k], row[k])
-
-
 @allocating_kernel
 def _spread(
     points: Float, masses: Float, start: Float, spacing: float, nodes: Float, weights: Float, out: Float
 ) -> None:
     """out `(n_1, n_2)` += masses at points `(2, m)`; where n_1 = 1 those of the first axis count for nothing."""
-    size, line = nodes.size, out.shape[0] == 1
+    size, columns, flat = nodes.size, out.shape[1], out.reshape(out.size)
     first, t = np.zeros((2, POINTS_PER_BLOCK), dtype=np.int64), np.empty(POINTS_PER_BLOCK)
     ahead, basis = np.empty(POINTS_PER_BLOCK), np.ones((2, size, POINTS_PER_BLOCK))
-    row, factors = np.empty(size), np.ones(1 if line else size)
+    row, factors = np.empty(size), np.ones(1 if out.shape[0] == 1 else size)
     for low in range(0, masses.size, POINTS_PER_BLOCK):
         width = min(POINTS_PER_BLOCK, masses.size - low)
-        for k in range(1 if line else 0, 2):
+        for k in range(1 if out.shape[0] == 1 else 0, 2):
             places(points[k, low : low + width], start[k], spacing, out.shape[k], first[k], t)
             lagrange_rows(t[:width], nodes, weights, ahead, basis[k])
         for q in range(width):
@@ -102,8 +83,12 @@ def _spread(
                 row[k] = masses[low + q] * basis[1, k, q]
             for i in range(factors.size):
                 factors[i] = basis[0, i, q]
-            top, left = first[0, q], first[1, q]
-            _add_rows(factors, row, out[top : top + factors.size, left : left + size])
+            at = first[0, q] * columns + first[1, q]
+            left, right = load(row, 0), load(row, LANES)
+            for i in range(factors.size):
+                store(flat, at, add_multiple(factors, i, left, load(flat, at)))
+                store(flat, at + LANES, add_multiple(factors, i, right, load(flat, at + LANES)))
+                at += columns
 
 
 @allocating_kernel
@@ -111,21 +96,27 @@ def _interpolate(
     points: Float, fields: Float, start: Float, spacing: float, nodes: Float, weights: Float, out: Float
 ) -> None:
     """out `(parts, m)` = fields `(parts, n_1, n_2)` at points `(2, m)`."""
-    size, line = nodes.size, fields.shape[1] == 1
+    size, (parts, rows, columns), flat = nodes.size, fields.shape, fields.reshape(fields.size)
     first, t = np.zeros((2, POINTS_PER_BLOCK), dtype=np.int64), np.empty(POINTS_PER_BLOCK)
     ahead, basis = np.empty(POINTS_PER_BLOCK), np.ones((2, size, POINTS_PER_BLOCK))
-    row, factors = np.empty(size), np.ones(1 if line else size)
+    row, factors, nothing = np.empty(size), np.ones(1 if rows == 1 else size), np.zeros(LANES)
     for low in range(0, points.shape[1], POINTS_PER_BLOCK):
         width = min(POINTS_PER_BLOCK, points.shape[1] - low)
-        for k in range(1 if line else 0, 2):
+        for k in range(1 if rows == 1 else 0, 2):
             places(points[k, low : low + width], start[k], spacing, fields.shape[k + 1], first[k], t)
             lagrange_rows(t[:width], nodes, weights, ahead, basis[k])
         for q in range(width):
-            top, left = first[0, q], first[1, q]
             for i in range(factors.size):
                 factors[i] = basis[0, i, q]
-            for part in range(fields.shape[0]):
-                _sum_rows(factors, fields[part, top : top + factors.size, left : left + size], row)
+            for part in range(parts):
+                at = (part * rows + first[0, q]) * columns + first[1, q]
+                left, right = load(nothing, 0), load(nothing, 0)
+                for i in range(factors.size):
+                    left = add_multiple(factors, i, load(flat, at), left)
+                    right = add_multiple(factors, i, load(flat, at + LANES), right)
+                    at += columns
+                store(row, 0, left)
+                store(row, LANES, right)
                 total = 0.0
                 for k in range(size):
                     total = fused(row[k], basis[1, k, q], total)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.solvers.finite_volume.rates import Rates
+from mfpde.solvers.finite_volume.scheme import STAGGERED
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes
 from mfpde.typing import Float
 

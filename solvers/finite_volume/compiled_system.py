@@ -17,11 +17,13 @@ from mfpde.solvers.finite_volume.diagnostics import unsmoothed
 from mfpde.solvers.finite_volume.frames import Frame
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.rates import Fluxes, Rates
+from mfpde.solvers.finite_volume.scheme import STAGGERED, Scheme
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem, Scheme
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.kernels.cell_steps import StepRoom, StepTask, step_room
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State, Told
+from mfpde.solvers.steppers.dop853 import Dop853
 from mfpde.solvers.steppers.explicit import Tableau
 from mfpde.typing import Float
 
@@ -34,6 +36,7 @@ __all__ = ["NO_STEP", "CompiledSystem", "ToldRates", "arrays_of", "interaction_o
 _KERNELS = frozenset({"softmax", "l2", "unnormalized"})  # of the form e^{<Ax, y> - <y, F y>}
 _NO_TABLEAU = np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))  # nodes, stages, weights, errors
 NO_STEP = StepTask(*_NO_TABLEAU, 0.0, 0.0, 0.0, 0.0, restores=False)
+_USUAL_STAGES = Dop853.tableau.weights.size
 _UNTOLD = np.array(Told(np.nan, np.nan, np.nan, np.inf))
 _FACTORS = np.array([STAGGERED.get(order, np.zeros(4)) for order in range(10)])
 
@@ -276,10 +279,10 @@ class CompiledSystem(CellSystem):
     # ---------------------------------------------------------------------------------------------------------
 
     def _step_room(self, stages: int, state: State) -> StepRoom:
-        """For the stages of a step; nothing in it outlives a call."""
-        key = (stages, *state.density.shape)
+        """For the stages of a step, at least those of the usual scheme; nothing in it outlives a call."""
+        key = (max(stages, _USUAL_STAGES), *state.density.shape)
         if key not in self._step_rooms:
-            self._step_rooms[key] = step_room(stages, state)
+            self._step_rooms[key] = step_room(key[0], state)
         return self._step_rooms[key]
 
     def _tables(self, **asked: Any) -> Cells:

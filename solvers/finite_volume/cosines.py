@@ -3,6 +3,7 @@ which the Laplacian is a number, `-(pi k / L)^2` along each axis."""
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +19,8 @@ __all__ = ["Cosines"]
 
 _MATRIX_CELLS_MAX = 384  # up to which products with matrices are no slower than transforms of SciPy's, and their call
 _CELL_MICROSECONDS = 0.05  # of cosines, exponentials and sums in one stage, measured
+_COMPILED_CELL_MICROSECONDS = 0.02  # of those on the line, by fast transforms
+_PAIR_MICROSECONDS = 4e-4  # of those on the line, by matrices, for each cell and cosine
 
 
 class Cosines(Modes):
@@ -74,4 +77,7 @@ class Cosines(Modes):
         return np.asarray(idct(self._each[direction] * dct(values, norm="ortho"), norm="ortho"))
 
     def microseconds(self, panels: int) -> float:
-        return _CELL_MICROSECONDS * panels * float(np.prod(self.grid.cells))
+        tables, count = self._line_tables if self.grid.dimension == 1 else None, math.prod(self.grid.cells)
+        if tables is None:
+            return _CELL_MICROSECONDS * panels * count
+        return _COMPILED_CELL_MICROSECONDS * panels * count + _PAIR_MICROSECONDS * tables.there.size

@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.errors import ProblemError
 from mfpde.measure import Particles
@@ -131,6 +130,8 @@ class FirstInstants:
 
     def _when(self, variance: float, last: float) -> float:
         """The time at which noise alone has made that variance, or the last one."""
+        from scipy.optimize import brentq
+
         noise = self._equation.noise
         if not noise.breaks():
             return min(variance / (2.0 * noise.diffusion), last)

@@ -96,6 +96,10 @@ class FittedSystem(CellSystem):
         through_ends = np.abs(flux[..., 0]) + np.abs(flux[..., -1])
         return float((np.abs(np.diff(flux, axis=2)).sum() + through_ends.sum()) * self.grid.volume)
 
+    def between_cells(self, solution: Solution) -> float:
+        panels = measure_of(solution, self.grid, self.scheme.positions, closed=False, edges=True).panels
+        return max(panel.interpolant.error / float(panel.at_points.max()) for panel in panels)
+
     def _through_faces(self, order: int, density: Float, speeds: Float) -> Fluxes:
         """Speeds times upwind-biased values; stencils change sides smoothly, as in `transport`."""
         count = density.shape[2]

@@ -47,13 +47,13 @@ class Grid:
         low, high = self.low - cells[:, 0] * self.widths, self.high + cells[:, 1] * self.widths
         return Grid(low, high, [int(count) for count in self.cells + cells.sum(axis=1)], self.gaussian)
 
-    def lengthened(self, density: Float, cells: AnyArray, closed: bool) -> Float:
-        """Densities `(panels, rows, columns)` on those cells: nothing in new ones, or, where they are continued beyond
-        the cells, as much of g as at the ends."""
+    def lengthened(self, density: Float, cells: AnyArray, continued: Grid | None) -> Float:
+        """Densities `(panels, rows, columns)` on those cells: nothing in new ones, or, where they are continued on such
+        a grid, as much of g as at the ends."""
         ends = [(0, 0), *([(0, 0)] if self.dimension == 1 else []), *(tuple(each) for each in cells.tolist())]
-        if not closed:
+        if continued is None:
             return np.pad(density, ends)
-        now, then = (np.multiply.outer(*grid.weights) for grid in (self, self.longer(cells)))
+        now, then = (np.multiply.outer(*grid.weights) for grid in (self, continued))
         return np.pad(density / now, ends, mode="edge") * then
 
     @property

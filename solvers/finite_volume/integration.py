@@ -19,7 +19,6 @@ from mfpde.solvers.finite_volume.diagnostics import (
     MAX_CELLS_CROSSED,
     Faults,
     Missed,
-    between_cells,
     endless,
     inverse_growth,
     mass_at_walls,
@@ -47,7 +46,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["FiniteVolumeIntegration"]
 
-_TRIED_MAX = 64  # steps in one call
+_TRIED_MAX = 128  # steps in one call
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 
@@ -247,7 +246,7 @@ class FiniteVolumeIntegration(Integration):
         """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
         if self._first is not None and self._time == 0.0:
             return 0.0
-        return float(self._once("between", self._solution, lambda: between_cells(self.measure())))
+        return float(self._once("between", self._solution, lambda: self._system.between_cells(self._solution)))
 
     def _once(self, name: str, of: object, find: Callable[[], Any]) -> Any:
         """What is found of an object, once for each."""

@@ -24,16 +24,17 @@ from mfpde.solvers.finite_volume.line_forces import ForcesOfLine
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, NARROW, Ahead, Marched
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
+from mfpde.solvers.finite_volume.scheme import Scheme
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Start
-from mfpde.solvers.finite_volume.system import Scheme
 from mfpde.solvers.kernels import line_exact_steps as exact
 from mfpde.solvers.kernels import line_steps as steps
 from mfpde.solvers.kernels.cell_steps import StepTask
 from mfpde.solvers.kernels.cells import Cells, Heads, Slopes, State
 from mfpde.solvers.kernels.line_exact import ExactRoom, ExactTask, exact_room
 from mfpde.solvers.kernels.line_forces import ForceRoom, LineForces, force_room
-from mfpde.solvers.kernels.line_march import CROWDED, RATES_UNKNOWN, March, Taken
+from mfpde.solvers.kernels.line_law import LineLaw
+from mfpde.solvers.kernels.line_march import CROWDED, DOUBTS_ALONE, RATES_ALONE, RATES_UNKNOWN, March, Taken
 from mfpde.solvers.kernels.line_slope import RESIDUAL, LineRoom, line_room
 from mfpde.solvers.steppers.gif853 import NODES
 from mfpde.typing import Float
@@ -44,14 +45,14 @@ if TYPE_CHECKING:
 __all__ = ["LineSystem"]
 
 _FORCE_CELLS_MAX = 1024  # of a panel: beyond it transforms are faster than sums between all cells
-_line_steps = quick(steps.line_steps)
-_line_force_steps = quick(steps.line_force_steps)
-_line_exact_step = quick(exact.line_exact_step)
-_line_force_exact_step = quick(exact.line_force_exact_step)
+# one for each form of a law
+_line_steps, _line_force_steps = quick(steps.line_steps), quick(steps.line_steps)
+_line_exact_step, _line_force_exact_step = quick(exact.line_exact_step), quick(exact.line_exact_step)
 # the arrays of a march that takes no steps
 _NO_NUMBERS = np.zeros(0), np.zeros(0), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros((0, 0))
 _ONE_STEP = March(0.0, 0.0, 0.0, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0, *_NO_NUMBERS)
-_RATES_ALONE = _ONE_STEP._replace(attempts=-1)
+_RATES_ALONE = _ONE_STEP._replace(attempts=RATES_ALONE)
+_DOUBTS_ALONE = _ONE_STEP._replace(attempts=DOUBTS_ALONE)
 
 
 class LineSystem(CompiledSystem):
@@ -87,16 +88,23 @@ class LineSystem(CompiledSystem):
         march: March = _ONE_STEP,
     ) -> tuple[float, float]:
         """Also for a march: how it has ended, and how many steps it has taken."""
-        room, line = self._step_room(task.nodes.size, start), self._room(len(start.mean))
-        if self._forces is None:
-            found = _line_steps(start, first, task, heads, cells, (line, room), new, following, march)
-            return float(found[0]), float(found[1])
-        forces = self._forces.near(Solution(*start), self.grid)
-        if forces is None:
+        found = self._law(start, heads)
+        if found is None:
             return math.nan, 0.0
-        rooms, law = (line, room, self._force_room(len(start.mean), forces)), (forces, heads.noise)
-        found = _line_force_steps(start, first, task, law, cells, rooms, new, following, march)
-        return float(found[0]), float(found[1])
+        (law, summing), call = found, _line_steps if self._forces is None else _line_force_steps
+        rooms = summing, self._step_room(task.nodes.size, start)
+        error, moved_by = call(start, first, task, law, cells, rooms, new, following, march)
+        return float(error), float(moved_by)
+
+    def _law(self, state: State, heads: Heads) -> tuple[LineLaw, tuple[LineRoom, ForceRoom | None]] | None:
+        """What moves tokens about there, with its rooms; None where W has no table."""
+        panels = len(state.mean)
+        if self._forces is None:
+            return LineLaw(heads, None, heads.noise), (self._room(panels), None)
+        forces = self._forces.near(Solution(*state), self.grid)
+        if forces is None:
+            return None
+        return LineLaw(None, forces, heads.noise), (self._room(panels), self._force_room(panels, forces))
 
     def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
         if not (self._constant and self._summed):
@@ -110,7 +118,7 @@ class LineSystem(CompiledSystem):
             work=float(stepper.tableau.weights.size),
             error_order=stepper.error_order,
             error_floor=ERROR_FLOOR,
-            stiffness=self._stiffness,
+            stiffness=self._stiffness if self.noisy else 0.0,
             exact_work=ahead.exact_work,
             left=LEFT_OF_POLE,
             narrow=NARROW,
@@ -137,23 +145,23 @@ class LineSystem(CompiledSystem):
         tried = int(kept["control_counts"][:2].sum() - before)
         return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
 
+    def knows_modes(self, modes: Modes) -> bool:
+        return self._summed and modes.on_line(self.scheme.walls) is not None
+
     def exact_step(
         self, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
     ) -> tuple[Solution | None, float, float]:
         tables, state, panels = modes.on_line(self.scheme.walls), arrays_of(start.solution), len(start.solution.mean)
-        forces = None if self._forces is None else self._forces.near(start.solution, self.grid)
-        if tables is None or not self._summed or (forces is None and self._forces is not None):
-            return super().exact_step(modes, start, plan, followed, allowed)
         task = ExactTask(plan.length, np.array(followed), *allowed, modes.floor)
         nodes = [0.0, *followed, *NODES[1:].tolist(), 1.0]
         heads = self._heads_along([min(start.time + node * plan.length, plan.latest) for node in nodes])
+        found = self._law(state, heads)
+        if tables is None or not self._summed or found is None:
+            return super().exact_step(modes, start, plan, followed, allowed)
+        (law, summing), call = found, _line_exact_step if self._forces is None else _line_force_exact_step
         cells, new = self._tables(spreads=False), State(*map(np.empty_like, state))
-        first, line, room = self._arrays(start.rates), self._room(panels), self._exact_room(panels)
-        if forces is None:
-            error, clipped = _line_exact_step(state, first, task, heads, cells, (line, room), tables, new)
-        else:
-            law, rooms = (forces, heads.noise), (line, room, self._force_room(panels, forces))
-            error, clipped = _line_force_exact_step(state, first, task, law, cells, rooms, tables, new)
+        rooms = summing, self._exact_room(panels)
+        error, clipped = call(state, self._arrays(start.rates), task, law, cells, rooms, tables, new)
         if np.isnan(error):
             return super().exact_step(modes, start, plan, followed, allowed)
         return (Solution(*new) if error < np.inf else None), float(error), float(clipped)
@@ -166,13 +174,23 @@ class LineSystem(CompiledSystem):
         return self._stiff[1]
 
     def spreading(self, conductivities: Float) -> float:
-        return self._stiffness * float(conductivities.max())
+        strongest = float(conductivities.max())
+        return self._stiffness * strongest if strongest > 0.0 else 0.0
 
     def _faults(self, taken: Taken) -> Faults:
         """What cells make wrong after a step."""
         widening = self._widening(taken.end, taken.largest * float(self.grid.widths[0])) if self.noisy else 0.0
         frames = np.array([[[taken.least]], [[taken.largest]]]) if self._sees_windows else None
         return Faults(taken.roughness, 0.0 if frames is None else self._misled(taken.end, frames), widening)
+
+    def drift_doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float]:
+        if not (self.scheme.closed or self.tilts):
+            return 0.0, 0.0
+        if self._forces is not None or not self._summed:
+            return super().drift_doubts(time, solution, rates, length)
+        state, heads, cells = arrays_of(solution), self._heads_now(time), self._tables()
+        following, task = self._march_room(solution)[1], NO_STEP._replace(step=length * self.tilts)
+        return self._call(state, self._arrays(rates), task, heads, cells, state, following, _DOUBTS_ALONE)
 
     def residual(self, solution: Solution, rates: Rates) -> float:
         """As marches tell it, where there are any, also before the first one."""
@@ -218,4 +236,5 @@ class LineSystem(CompiledSystem):
     def cost(self, panels: int) -> float:
         if not self._summed:
             return super().cost(panels)
-        return 5.0 + 0.02 * panels * panels * self.grid.cells[0]
+        pairs = panels * panels * self.grid.cells[0]
+        return 3.5 + 0.02 * pairs + 6e-5 * pairs * self.grid.cells[0]

@@ -1,5 +1,5 @@
 """When errors of tails, and whether anything moves still, are looked at: after step 2, where tails matter after every
-step up to the 8th, then after every 8th step, later every 16th and every 32nd."""
+step up to the 8th, then after every 8th step, later every 16th, 32nd and 64th."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ __all__ = ["between_looks", "due", "to_look"]
 
 _SECOND_STEP = 2  # that the first look comes after
 _EARLY_STEPS = 8  # between two looks, and until tails that matter need no look after every step
-_LATE_STEPS = {256: 32, 128: 16}  # between two looks, from so many steps on: at most an eighth of those so far
+_LATE_STEPS = {512: 64, 256: 32, 128: 16}  # between two looks, from so many steps on: at most an eighth of those so far
 
 
 def between_looks(steps: int) -> int:

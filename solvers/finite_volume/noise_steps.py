@@ -30,11 +30,13 @@ from mfpde.solvers.finite_volume.control import ExactLimits, Plan
 from mfpde.solvers.finite_volume.cosines import Cosines
 from mfpde.solvers.finite_volume.diagnostics import mass_at_walls
 from mfpde.solvers.finite_volume.exact_stages import cleared, rate_of_change
+from mfpde.solvers.finite_volume.looks import between_looks
 from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
+from mfpde.solvers.finite_volume.scheme import STAGGERED
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
-from mfpde.solvers.finite_volume.system import STAGGERED, CellSystem
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
 from mfpde.solvers.kernels.line_march import WALL_FACTOR
@@ -51,14 +53,19 @@ _WALL_SHARE = 0.01  # of the error that is allowed at walls, above which other m
 _AMPLIFICATION_GROWTH = 10.0  # of rounding errors, while modes are kept
 _NODES_FOLLOWED = (0.1, 0.4, 1.0)  # of a step: of (0.25, 1), (0.3, 0.7, 1) and four nodes the one with fewest steps
 _MODES_EVERY = 2  # steps at least, between two searches for modes that fit walls
-_LOOK_EVERY = 16  # steps, between two checks that they do not
+_LOOK_EVERY = 16  # steps at least, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
 _DOUBT_SHARE = 0.1  # of what tails beyond the cells may change of the drift: that tails near the floor, and steps, may
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
 _RIPPLE_GAIN = 0.5
-_CALL_MICROSECONDS = 120.0  # of one stage, besides its modes, measured
-_STEP_MICROSECONDS = 10.0  # of explicit steps, besides their evaluations, for each of these
+# microseconds of a stage, besides what cells and modes cost: of explicit steps, and of exact ones
+_PART_BY_PART, _IN_ONE_CALL = (10.0, 120.0), (1.0, 12.0)
 _SUM_MICROSECONDS = 0.1  # of the fastest evaluations on the plane, for each cell, panel and panel that it sees
+
+
+def _between_looks(number: int) -> int:
+    """Steps from one check that modes do not matter to the next."""
+    return max(_LOOK_EVERY, between_looks(number))
 
 
 class NoiseSteps:
@@ -100,16 +107,17 @@ class NoiseSteps:
             self._doubt = self._system.doubt(time, solution)
             allowed = max(_MATTER_SHARE * promised, _DOUBT_SHARE * self._doubt)
             self._unseen = self._unseen_share(time, solution, allowed)
-            self._next_look, self._failed = number + _LOOK_EVERY, False
+            self._next_look, self._failed = number + _between_looks(number), False
         if self._unseen == 0.0:
             return None
         panels = len(solution.mean)
-        cost = min(system.cost(panels), _CALL_MICROSECONDS + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
-        more = _CALL_MICROSECONDS + self._modes.microseconds(panels)
+        step, call = _IN_ONE_CALL if system.knows_modes(self._modes) else _PART_BY_PART
+        cost = min(system.cost(panels), _PART_BY_PART[1] + _SUM_MICROSECONDS * (panels + 1) * solution.density.size)
+        more = call + self._modes.microseconds(panels)
         along = rates.conductivities.diagonal(axis1=1, axis2=2)
         left = self._modes.remaining(rates.speeds, along)
         outflow = rates.outflow if left is rates.speeds else system.outflow(left)
-        price, stages = (cost + more) / (cost + _STEP_MICROSECONDS), NODES.size + 1 + len(self._nodes_followed)
+        price, stages = (cost + more) / (cost + step), NODES.size + 1 + len(self._nodes_followed)
         if isinstance(self._modes, BoxModes):
             wall_error += _MIRROR_FACTOR * mass_at_walls(solution.density)
         longest = np.inf
@@ -125,7 +133,7 @@ class NoiseSteps:
         """For how many steps from one of that number on `limits` answers as it has done now, but for how fast transport
         empties cells; a step that does not pay then does not pay either where the answer has become None."""
         if not self._integrable(rates):
-            return _LOOK_EVERY
+            return _between_looks(number)
         refused = self._unseen == 0.0 and number < self._next_look
         if isinstance(self._modes, BoxModes) or (exact is None and not refused):
             return 1
@@ -161,9 +169,8 @@ class NoiseSteps:
     def _to_go(self, solution: Solution, rates: Rates) -> float:
         """How far from rest a solution is, were noise alone to take it there from its present rates, relative to the
         peak."""
-        change = -np.diff(rates.fluxes.across, axis=1) - np.diff(rates.fluxes.along, axis=2)
         damping = self._modes.rates(rates.conductivities.diagonal(axis1=1, axis2=2))
-        coefficients = self._modes.coefficients(change)
+        coefficients = self._modes.coefficients(-rates.fluxes.leaving)
         left = np.divide(coefficients, damping, out=np.zeros_like(coefficients), where=damping != 0.0)
         return float(np.abs(self._modes.values(left)).max() / solution.density.max())
 

@@ -61,4 +61,5 @@ class OpenEnds:
             self.leak = max(self.leak, float(grid.edge_mass(solution.density).max()))
             return None
         self._system.grid = longer
-        return solution._replace(density=grid.lengthened(solution.density, more, self._system.goes_on))
+        density = grid.lengthened(solution.density, more, longer if self._system.goes_on else None)
+        return solution._replace(density=density)

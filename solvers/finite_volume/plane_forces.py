@@ -49,14 +49,17 @@ class ForcesOfPlane:
         return True
 
     def _find_pairs(self, pair: PairPotential, solution: Solution, grid: Grid, out: Float) -> bool:
-        frames, masses = lattices(solution, grid), grid.volume * solution.density.reshape(len(out), -1)
+        frames = lattices(solution, grid)
         for panel, lattice in enumerate(frames):
             for source, other in enumerate(frames):
-                found = sums_over_lattice(pair, self._space, "slopes", other, masses[source], lattice)
+                found = sums_over_lattice(pair, self._space, "slopes", other, solution.density[source], lattice)
                 if found is None:
                     return False
                 drift = found.reshape(out[panel].shape)
-                out[panel] = drift if source == 0 else out[panel] + drift
+                if source == 0:
+                    np.multiply(grid.volume, drift, out=out[panel])
+                else:
+                    out[panel] += grid.volume * drift
         return True
 
     def _at_rest(self, solution: Solution, grid: Grid) -> Float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from mfpde.measure import GridDensity
 from mfpde.typing import Float
 
@@ -17,6 +19,11 @@ class Fluxes:
 
     across: Float
     along: Float
+
+    @property
+    def leaving(self) -> Float:
+        """What flows out of each cell, `(panels, rows, columns)`."""
+        return np.asarray(np.diff(self.across, axis=1) + np.diff(self.along, axis=2))
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,10 @@ from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 from mfpde.solvers.finite_volume.line_system import LineSystem
 from mfpde.solvers.finite_volume.pieces import averaged, kinks_inside, smooth_pieces
 from mfpde.solvers.finite_volume.plane_system import PlaneSystem
+from mfpde.solvers.finite_volume.scheme import Scheme
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.static_box import box_of_run
-from mfpde.solvers.finite_volume.system import CellSystem, Scheme
+from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.typing import AnyArray, Float
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Setup:
         grid = Grid(state["low"], state["high"], cells, gaussian=self._moving)
         parts = self._parts(apart=self._moving)
         solution = Solution(*(state[name] for name in Solution._fields))
-        missed = self._missed(grid, 0.0, self.settings.order)
+        missed = self._missed(grid, 0.0, self.settings.order, parts)
         first = self._first_instants(grid, parts)
         integration = self._integration(grid, solution, missed, parts, self._step_tolerance, first)
         integration.restore(state)
@@ -248,14 +249,15 @@ class Setup:
         initial = max(piece.error for piece in pieces) if first is None else first.error
         if self._noise > 0:
             initial += grid.continued
-        missed = self._missed(grid, initial, order)
+        missed = self._missed(grid, initial, order, parts)
         return self._integration(grid, stacked(pieces), missed, parts, tolerance, first)
 
-    def _missed(self, grid: Grid, initial: float, order: int) -> Missed:
+    def _missed(self, grid: Grid, initial: float, order: int, parts: list[Part]) -> Missed:
         """The estimate at t = 0. In moving frames noise damps it from the start; errors at kinks are no derivatives."""
         widest = float((1.0 / grid.widths**2).max()) if self._moving else np.inf
         layer = np.inf if self._kinks else widest
-        return Missed(initial, self._error, order, self._kinks, layer=layer, widest=widest)
+        edges = not (self._moving and all(part.measure.normal is not None for part in parts))
+        return Missed(initial, self._error, order, self._kinks, edges, layer=layer, widest=widest)
 
     def _first_instants(self, grid: Grid, parts: list[Part]) -> FirstInstants | None:
         """Where cells do not resolve the data, and noise smooths them; not where they come to walls."""

@@ -100,8 +100,7 @@ class Limited:
 
     def change(self, stages: list[Rates], weights: Float, step: float) -> tuple[Float, Float, Float]:
         """`step sum weights rates` of density, mean and matrix: what an error estimate is made of."""
-        across, along = self._combined(stages, weights, step)
-        density = -np.diff(across, axis=1) - np.diff(along, axis=2)
+        density = -Fluxes(*self._combined(stages, weights, step)).leaving
         mean = step * sum(weight * rates.mean for weight, rates in zip(weights, stages, strict=True))
         matrix = step * sum(weight * rates.matrix for weight, rates in zip(weights, stages, strict=True))
         return density, mean, matrix

@@ -13,25 +13,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mfpde.attention.lattice_sums import right_at_kinks
 from mfpde.measure import GridDensity
+from mfpde.measure.interpolation import smoothest
 from mfpde.solvers.finite_volume.cascade import come_back
 from mfpde.solvers.finite_volume.diagnostics import longest_cell, narrowest_cluster, windows_missed
 from mfpde.solvers.finite_volume.frames import Frame
-from mfpde.solvers.finite_volume.grid import Grid, central_difference
+from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.rates import Fluxes, Rates
+from mfpde.solvers.finite_volume.scheme import CellFluxes, Scheme
 from mfpde.solvers.finite_volume.solution import Solution, every_other, lattices, measure_of
-from mfpde.solvers.kernels import finite_volume_diffusion as diffusion
-from mfpde.solvers.kernels import finite_volume_transport as transport
 from mfpde.solvers.kernels.cells import bound_speeds
 from mfpde.solvers.kernels.finite_volume_update import outflow
 from mfpde.solvers.steppers.base import System
-from mfpde.transform.threads import pieces, run_pieces, thread_count
+from mfpde.transform.threads import run_pieces, thread_count
 from mfpde.typing import Float
 
 if TYPE_CHECKING:
@@ -41,30 +40,10 @@ if TYPE_CHECKING:
     from mfpde.solvers.finite_volume.modes import Modes
     from mfpde.solvers.finite_volume.stepping import Attempt, Start
 
-__all__ = ["STAGGERED", "CellSystem", "Scheme"]
+__all__ = ["CellSystem"]
 
-_BLOCK_CELLS = 1 << 15  # that are worked on at a time
-# staggered differences of order two, six and eight, by the order of transport
-_SECOND = np.array([1.0, 0.0, 0.0, 0.0])
-_SIXTH = np.array([75 / 64, -25 / 384, 3 / 640, 0.0])
-_EIGHTH = np.array([1225 / 1024, -245 / 3072, 49 / 5120, -5 / 7168])
-STAGGERED = {1: _SECOND, 2: _SECOND, 5: _SIXTH, 7: _SIXTH, 9: _EIGHTH}
 _SUMS_FACTOR = 3.0  # jumps on circles leave errors that fall unevenly: up to 2 times the change from half of the cells
 _STIFFNESS_RATIO = 1.7  # at the shortest wave, of twice the staggered difference and the second difference
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """How cells see the equation."""
-
-    #: of the fluxes
-    order: int
-    #: whether panels go on outside of their cells, by Gaussians of their own moments
-    closed: bool
-    #: whether nothing passes the ends of the box
-    walls: bool
-    #: of the panels, where attention is masked
-    positions: Float | None = None
 
 
 class CellSystem(System[Solution, Rates]):
@@ -148,88 +127,7 @@ class CellSystem(System[Solution, Rates]):
 
     def fluxes(self, order: int, density: Float, speeds: Float, conductivities: Float) -> Fluxes:
         """Of every panel. Order 1 is the upwind scheme that keeps densities non-negative."""
-        panels, rows, columns = density.shape
-        out = Fluxes(np.zeros((panels, rows + 1, columns)), np.zeros((panels, rows, columns + 1)))
-        noisy = bool(conductivities.any())
-        values = self._ratios(density) if noisy else density
-        mixed = noisy and order > 1 and self.grid.dimension == 2
-        tasks = [(panel, direction, lines) for panel in range(panels) for direction, lines in self._lines]
-        turning = transport.TURNING_SPEED * np.abs(speeds).max(axis=(2, 3))
-
-        def work(piece: int) -> None:
-            panel, direction, lines = tasks[piece]
-            along = direction == self.grid.dimension - 1
-            here = (lines, slice(None)) if along else (slice(None), lines)
-            u, w = np.ascontiguousarray(density[panel][here]), np.ascontiguousarray(values[panel][here])
-            speed = np.ascontiguousarray(speeds[panel, direction][here])
-            product = u * speed
-            conductivity = conductivities[panel, direction]
-            if mixed:
-                product -= self._mixed(values[panel], conductivity[1 - direction], direction, lines)
-            flux = (out.along if along else out.across)[panel]
-            method = self._along if along else self._across
-            turn = float(turning[panel, direction])
-            flux[here] = method(order, u, speed, product, turn, w, conductivity[direction], lines)
-
-        run_pieces(work, len(tasks), density.size)
-        return out
-
-    @property
-    def _lines(self) -> list[tuple[int, slice]]:
-        """Directions, and which rows or columns along them are done at a time."""
-        rows, columns = self.grid.shape
-        found = [(self.grid.dimension - 1, slice(*lines)) for lines in pieces(rows, max(1, _BLOCK_CELLS // columns))]
-        if self.grid.dimension == 2:
-            found += [(0, slice(*lines)) for lines in pieces(columns, max(1, _BLOCK_CELLS // rows))]
-        return found
-
-    def _along(
-        self, order: int, u: Float, speed: Float, product: Float, turning: float, w: Float, k: float, lines: slice
-    ) -> Float:
-        width, (rows, columns) = self.grid.widths[-1], u.shape
-        flux, padded = np.zeros((rows, columns + 1)), np.empty((rows, columns + 2 * transport.GHOSTS))
-        walls = self.scheme.walls
-        ends = transport.ends_of(walls, k > 0)
-        transport.transport_along(order, ends, u, speed, product, turning, 1.0 / width, padded, flux)
-        if k > 0:
-            room = np.empty((2, padded.shape[1]))
-            across, faces = self.grid.weights[0][lines], self.grid.face_weights[1]
-            diffusion.spread_along(walls, w, STAGGERED[order], k / width**2, across, faces, room, flux)
-        return flux
-
-    def _across(
-        self, order: int, u: Float, speed: Float, product: Float, turning: float, w: Float, k: float, lines: slice
-    ) -> Float:
-        width, (rows, columns) = self.grid.widths[0], u.shape
-        flux, padded = np.zeros((rows + 1, columns)), np.empty((rows + 2 * transport.GHOSTS, columns))
-        walls = self.scheme.walls
-        ends = transport.ends_of(walls, k > 0)
-        transport.transport_across(order, ends, u, speed, product, turning, 1.0 / width, padded, flux)
-        if k > 0:
-            faces, along = self.grid.face_weights[0], self.grid.weights[1][lines]
-            room, factors = np.empty_like(padded), STAGGERED[order]
-            diffusion.spread_across(walls, w, factors, k / width**2, faces, along, padded, room, flux)
-        return flux
-
-    def _ratios(self, density: Float) -> Float:
-        if not self.grid.gaussian:
-            return density
-        values, blocks = np.empty_like(density), self.grid.blocks
-        tasks = [(panel, slice(*block)) for panel in range(len(density)) for block in blocks]
-
-        def work(piece: int) -> None:
-            panel, rows = tasks[piece]
-            diffusion.ratio(density[panel, rows], self.grid.weights[0][rows], self.grid.weights[1], values[panel, rows])
-
-        run_pieces(work, len(tasks), density.size)
-        return values
-
-    def _mixed(self, values: Float, conductivity: float, direction: int, lines: slice) -> Float:
-        """`g K_12 d_2 (u / g)` or `g K_21 d_1 (u / g)` at the middles of some lines along a direction."""
-        axis = 1 - direction
-        weights = [factor if k != axis else factor[lines] for k, factor in enumerate(self.grid.weights)]
-        strength = conductivity / self.grid.widths[axis]
-        return central_difference(values, axis, lines) * np.multiply.outer(strength * weights[0], weights[1])
+        return CellFluxes(self.grid, self.scheme.walls).of(order, density, speeds, conductivities)
 
     def step(self, start: Start, plan: Plan, tolerance: float) -> Attempt:
         """Try one step (`take_step`)."""
@@ -244,6 +142,10 @@ class CellSystem(System[Solution, Rates]):
         from mfpde.solvers.finite_volume.exact_stages import take_exact_step
 
         return take_exact_step(self, modes, start, plan, followed, allowed)
+
+    def knows_modes(self, modes: Modes) -> bool:
+        """Whether a step that integrates noise exactly in these modes is one compiled call."""
+        return False
 
     def march(self, start: Start, control: StepControl, ahead: Ahead) -> Marched | None:
         """Steps of the usual scheme in one compiled call, where there is one."""
@@ -272,8 +174,7 @@ class CellSystem(System[Solution, Rates]):
     def differing(self, solution: Solution, rates: Rates) -> Float:
         """By how much another order of the fluxes changes the density per unit time."""
         other = self.fluxes(self.other_order, solution.density, rates.speeds, rates.conductivities)
-        across, along = rates.fluxes.across - other.across, rates.fluxes.along - other.along
-        return np.asarray(np.diff(across, axis=1) + np.diff(along, axis=2))
+        return Fluxes(rates.fluxes.across - other.across, rates.fluxes.along - other.along).leaving
 
     def felt(self, time: float, solution: Solution, rates: Rates, length: float) -> float:
         """By how much that changes the drift in a time, on average over the cells, relative to their width: an error
@@ -302,12 +203,16 @@ class CellSystem(System[Solution, Rates]):
 
     def doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float, float]:
         """What tails, sums over kinks and, over that length of time, fluxes do to drifts, per unit time."""
-        felt = self.felt(time, solution, rates, length) / length
-        of_tails, of_sums = self.doubt(time, solution), self.doubt_of_sums(time, solution)
+        of_tails, felt = self.drift_doubts(time, solution, rates, length)
+        of_sums = self.doubt_of_sums(time, solution)
         if self.noisy and self.tilts:
             back = come_back(self, self._velocity.at(time), time, solution, rates)
             of_tails, of_sums = of_tails + back[0], max(of_sums, back[1])
-        return of_tails, of_sums, felt
+        return of_tails, of_sums, felt / length
+
+    def drift_doubts(self, time: float, solution: Solution, rates: Rates, length: float) -> tuple[float, float]:
+        """By how much tails change drifts (`doubt`), and in that time fluxes do (`felt`)."""
+        return self.doubt(time, solution), self.felt(time, solution, rates, length)
 
     def doubt(self, time: float, solution: Solution) -> float:
         """By how much drifts with the lightest and the heaviest tails that edges allow differ, on average over the
@@ -352,6 +257,12 @@ class CellSystem(System[Solution, Rates]):
         """The same of the laws of two solutions."""
         return self.drifts_apart(time, solution, self.measure(one), self.measure(other))
 
+    def between_cells(self, solution: Solution) -> float:
+        """The error of interpolation between the cells, relative to the peak of each panel."""
+        grid, z = self.grid, self.grid.coordinates.reshape(self.grid.dimension, -1)
+        panels = ((density.reshape(grid.cells), grid.moments(density)) for density in solution.density)
+        return max(smoothest(values, z, moments).error / float(values.max()) for values, moments in panels)
+
     def restored(self, before: Solution, after: Solution, start: float, end: float) -> Solution:
         """After a step, with mean and covariance where the frame's own equation has taken them."""
         return after if self.noisy_within(start, end) else self.frame.restored(before, after, self.grid)
@@ -372,8 +283,8 @@ class CellSystem(System[Solution, Rates]):
         moving = rates.mean[:, :, None] + rates.matrix @ self.grid.coordinates.reshape(self.grid.dimension, -1)
         frames = np.linalg.solve(solution.matrix, moving).reshape(rates.speeds.shape).astype(float)
         carried = self.fluxes(self.scheme.order, solution.density, frames, np.zeros_like(rates.conductivities))
-        across, along = rates.fluxes.across + carried.across, rates.fluxes.along + carried.along
-        return float(np.abs(np.diff(across, axis=1) + np.diff(along, axis=2)).sum() * self.grid.volume)
+        total = Fluxes(rates.fluxes.across + carried.across, rates.fluxes.along + carried.along)
+        return float(np.abs(total.leaving).sum() * self.grid.volume)
 
     def spreading(self, conductivities: Float) -> float:
         """The largest share of a cell that diffusion takes out per unit time, as stiff as its scheme makes it."""

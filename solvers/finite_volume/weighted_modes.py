@@ -26,7 +26,7 @@ from mfpde.typing import Float
 __all__ = ["BoxModes", "HermiteModes"]
 
 _ROWS = 4  # that products of matrices are done in
-_PRODUCT_MICROSECONDS = 4e-4  # of a row of two products, by cells and modes: measured up to 512 cells
+_PRODUCT_MICROSECONDS = 1e-4  # of a row of two products, by cells and modes: measured up to 512 cells
 _EIGEN_MICROSECONDS = 3e-4  # times cells^3, measured from 128 to 512 cells
 _SLOW_WITH_TAILS = 128.0  # |h L|: stages lose e^{0.083 |h L|} of rounding errors of the fastest modes, 4e4
 _STAGES = 208  # that the eigenvectors are to be worth while for: those of sixteen steps

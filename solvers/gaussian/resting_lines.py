@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mfpde.measure.principal import principal
 from mfpde.solvers.gaussian.frame import Frame
@@ -66,6 +65,8 @@ class _Lines:
 
     def attracting(self) -> list[Float]:
         """Directions at which the turning rate changes sign from positive to negative, and the speed vanishes."""
+        from scipy.optimize import brentq
+
         angles = np.linspace(0, np.pi, _ANGLE_SAMPLES + 1) + 1e-3  # symmetric matrices have zeros at round angles
         turning = [self._turning(angle) for angle in angles]
         largest = max(float(np.linalg.norm(self._speed(angle))) for angle in angles)

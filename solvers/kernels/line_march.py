@@ -24,12 +24,14 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = [
     "CROWDED",
+    "DOUBTS_ALONE",
     "EDGE_MASS_MAX",
     "EXACT_CFL",
     "EXACT_FIRST",
     "GOES_ON",
     "LOOKED_AT",
     "MASS_ROUNDING",
+    "RATES_ALONE",
     "RATES_UNKNOWN",
     "REACH_SHARE",
     "REGROWTH",
@@ -49,6 +51,7 @@ __all__ = [
 ]
 
 GOES_ON, LOOKED_AT, CROWDED, RATES_UNKNOWN = 0, 1, 2, 3  # how a march goes on after a step that was tried
+RATES_ALONE, DOUBTS_ALONE = -1, -2  # attempts of those that take no step
 
 SHARE_OF_CELLS = 0.1  # of the error of the cells, that time steps may add
 MASS_ROUNDING = 2e-15  # share of the mass that rounding may change in one step
@@ -74,7 +77,7 @@ _is_near, _line_zero = kernel(is_near), kernel(line_zero)
 
 class March(NamedTuple):
     """What steps in one call depend on, and what is told of them. Without attempts there is one step, which is not
-    judged here; with less than none all is told of its rates."""
+    judged here; with less than none there is none: all is told of rates, or what raises doubts."""
 
     target: float
     cfl: float
@@ -152,7 +155,7 @@ def ends_march(march: March, taken: int, end: float, cells: Cells) -> int:
     if not cells.spreads:
         return 0
     last = march.attempts > 0 and (taken + 1 == march.rows.shape[0] or not end < march.target)
-    return 2 if last or march.attempts < 0 else 1
+    return 2 if last or march.attempts == RATES_ALONE else 1
 
 
 @kernel

@@ -21,7 +21,16 @@ from mfpde.transform.equispaced import SumRoom, equispaced_sums, padded, sum_roo
 from mfpde.transform.exponential import exponential
 from mfpde.typing import Float
 
-__all__ = ["LARGEST_LOG", "RESIDUAL", "LineRoom", "end_line_slope", "line_room", "line_slope", "line_transport"]
+__all__ = [
+    "LARGEST_LOG",
+    "RESIDUAL",
+    "LineRoom",
+    "end_line_slope",
+    "line_doubts",
+    "line_room",
+    "line_slope",
+    "line_transport",
+]
 
 RESIDUAL = Told._fields.index("residual")  # its place
 LARGEST_LOG = 709.0  # beyond it e^x is no double: drifts of unnormalised attention are then infinite
@@ -81,7 +90,7 @@ def line_room(panels: int, count: int) -> LineRoom:
 
 
 @kernel
-def _close(panel: Float, cells: Cells, moments: Float, closure: Float) -> None:
+def _close(panel: Float, cells: Cells, heaviest: bool, moments: Float, closure: Float) -> None:
     """closure = share, mean and variance of the Gaussian that continues a panel (`Closure.of`)."""
     axis, n, density = cells.axis, cells.axis.size, panel[0]
     cell_moments(panel, cells.rows, axis, moments)
@@ -102,14 +111,14 @@ def _close(panel: Float, cells: Cells, moments: Float, closure: Float) -> None:
     share = least * unit
     if not SHARE_BOUNDS[0] * mass <= share <= SHARE_BOUNDS[1] * mass:
         share = 0.0
-    if cells.heaviest:
+    if heaviest:
         share = min(most * unit, SHARE_MAX * mass)
     closure[0], closure[1], closure[2] = share, middle, spread
 
 
 @kernel
-def _close_panels(density: Float, cells: Cells, room: LineRoom) -> None:
-    """Masses of cells, without and with the Gaussian outside of them."""
+def _close_panels(density: Float, cells: Cells, heaviest: bool, room: LineRoom) -> None:
+    """Masses of cells, without and with the Gaussian outside of them, which may be the heaviest."""
     axis, width = cells.axis, cells.widths[0]
     for panel in range(density.shape[0]):
         u, masses, open_masses, closure = (
@@ -120,7 +129,7 @@ def _close_panels(density: Float, cells: Cells, room: LineRoom) -> None:
         )
         closure[0] = 0.0
         if cells.closed:
-            _close(density[panel], cells, room.moments, closure)
+            _close(density[panel], cells, heaviest, room.moments, closure)
         for j in range(axis.size):
             masses[j] = u[j] * width
         if closure[0] > 0.0:
@@ -210,6 +219,15 @@ def _drift(panel: int, mean: Float, matrix: Float, heads: Heads, stage: int, cel
             for k in range(n):
                 raised = exponential(min(peak[k], LARGEST_LOG)) if peak[k] <= LARGEST_LOG else np.inf
                 drift[k] += value * (raised * moment[k])
+
+
+@kernel
+def _drifts(density: Float, state: State, heads: Heads, stage: int, cells: Cells, heaviest: bool, room: LineRoom,
+            drifts: Float) -> None:  # fmt: skip
+    """drifts = the velocities in the cells of all panels, by a density in the frames of a solution."""
+    _close_panels(density, cells, heaviest, room)
+    for panel in range(density.shape[0]):
+        _drift(panel, state.mean, state.matrix, heads, stage, cells, room, drifts[panel, 0, 0])
 
 
 @kernel
@@ -323,7 +341,47 @@ def line_slope(state: State, heads: Heads, stage: int, cells: Cells, room: LineR
                told: int) -> None:  # fmt: skip
     """rates = those of a solution, with the coefficients of a stage; without any, of the velocity that they have."""
     if heads.noise.size > 0:
-        _close_panels(state.density, cells, room)
-        for panel in range(state.density.shape[0]):
-            _drift(panel, state.mean, state.matrix, heads, stage, cells, room, rates.speeds[panel, 0, 0])
+        _drifts(state.density, state, heads, stage, cells, cells.heaviest, room, rates.speeds)
     end_line_slope(state, heads.noise, stage, cells, room, rates, told)
+
+
+@kernel
+def _apart(state: State, one: Float, other: Float, cells: Cells, moments: Float) -> float:
+    """By how much two velocities differ, on average over the cells, relative to the width of a panel."""
+    largest = 0.0
+    for panel in range(state.density.shape[0]):
+        u, here, there, change = state.density[panel, 0], one[panel, 0, 0], other[panel, 0, 0], 0.0
+        for j in range(u.size):
+            change += abs(there[j] - here[j]) * u[j]
+        cell_moments(state.density[panel], cells.rows, cells.axis, moments)
+        change /= moments[0] * abs(state.matrix[panel, 0, 0]) * math.sqrt(moments[3])
+        largest = max(largest, change) if math.isfinite(change) else np.inf
+    return largest
+
+
+@kernel
+def _change(density: Float, rates: Slopes, length: float, cells: Cells, room: LineRoom, changed: Float) -> None:
+    """changed = the density with the difference that fluxes of the other order make in a time."""
+    _fluxes(cells.other_order, density, rates.speeds, rates.conductivity, cells, room, room.other)
+    for panel in range(density.shape[0]):
+        u, flux, beside, out = density[panel, 0], rates.along[panel, 0], room.other[panel, 0], changed[panel, 0]
+        for j in range(u.size):
+            change = length * ((flux[j + 1] - beside[j + 1]) - (flux[j] - beside[j]))
+            out[j] = max(u[j] + change, 0.0)
+
+
+@kernel
+def line_doubts(start: State, first: Slopes, length: float, heads: Heads, cells: Cells,
+                room: LineRoom, changed: Float, drifts: tuple[Float, Float]) -> tuple[float, float]:  # fmt: skip
+    """What tails do to drifts, and what fluxes do over a length of time (`CellSystem.drift_doubts`); of no time, and of
+    no tails, they are 0."""
+    (usual, other), tails = drifts, 0.0
+    _drifts(start.density, start, heads, 0, cells, False, room, usual)
+    if cells.closed:
+        _drifts(start.density, start, heads, 0, cells, True, room, other)
+        tails = _apart(start, usual, other, cells, room.moments)
+    if length == 0.0:
+        return tails, 0.0
+    _change(start.density, first, length, cells, room, changed)
+    _drifts(changed, start, heads, 0, cells, False, room, other)
+    return tails, _apart(start, usual, other, cells, room.moments)

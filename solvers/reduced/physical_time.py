@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from mfpde.typing import Float
@@ -50,6 +49,8 @@ class PhysicalTime:
 
     def passed(self, angle: float, rate: float, t: float, end: float) -> float:
         """s at the time t from that angle on, at most `end`."""
+        from scipy.optimize import brentq
+
         if t <= 0:
             return 0.0
         least = float(np.log(t)) - self.log_pace(angle)  # the pace falls

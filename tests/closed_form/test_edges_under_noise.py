@@ -257,7 +257,7 @@ def test_slopes_at_walls_are_part_of_the_estimate():
     noisy = {"geometry": {"kind": "line"}, "attention": law, "initial": interval, "noise": {"kappa": 10}}
     run = mfpde.solve(problem(noisy, [1.0], box=[[-1, 1]], cells=256, tolerance=1e-6))
     error = float(np.abs(run.measure(-1).evaluate(x[:, None]) - wanted).max() / wanted.max())
-    assert error == pytest.approx(7.0e-4, rel=0.1)
+    assert error == pytest.approx(7.5e-4, rel=0.1)
     assert error < run.outcome.accuracy.estimate < 2 * error
 
 

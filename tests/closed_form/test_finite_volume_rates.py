@@ -7,8 +7,9 @@ import pytest
 import mfpde
 from mfpde.solvers.finite_volume.frames import Moving, Rescaled, Static
 from mfpde.solvers.finite_volume.grid import Grid
+from mfpde.solvers.finite_volume.scheme import Scheme
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.system import CellSystem, Scheme
+from mfpde.solvers.finite_volume.system import CellSystem
 
 DIFFUSION = 0.3
 B = np.array([[-0.2, 1.1], [-0.4, -0.5]])

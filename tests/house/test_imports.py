@@ -177,13 +177,15 @@ def test_the_problem_and_its_parts_load_without_compiling(house):
     """Every command begins with it, those that only look at a file, or say what is wrong with it, too."""
     done = run_python(
         "import sys\nfrom mfpde.compilation.dispatchers import KernelDispatcher\nKernelDispatcher.compile = None\n"
-        "import mfpde\nmfpde.Problem\nprint(*sys.modules)",
+        "import mfpde\nmfpde.Problem\nprint(*sys.modules)\nmfpde.Diagram\nprint(*sys.modules)",
         house,
     )
     assert done.returncode == 0, done.stderr
-    loaded = set(done.stdout.split())
+    loaded, with_diagrams = (set(line.split()) for line in done.stdout.splitlines())
     assert "mfpde.attention" in loaded
     assert loaded & {"h5py", "matplotlib", "scipy.fft", "scipy.special"} == set()
+    assert "mfpde.bifurcation.diagram" in with_diagrams
+    assert with_diagrams & {"matplotlib", "scipy.optimize"} == set()
 
 
 def test_no_module_shares_the_name_of_a_public_function(house):

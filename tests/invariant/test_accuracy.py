@@ -80,3 +80,20 @@ def test_the_file_says_so_and_older_ones_do_not_know(tmp_path):
     disk.commit()
     disk.close(file)
     assert mfpde.load(path).outcome.accuracy == Accuracy()
+
+
+def test_cells_that_cut_off_a_normal_law_are_not_said_to_hold_edges():
+    """Its tails end with 18 cells at 5e-5 of the peak (e^{-z^2 / 2} at their ends)."""
+    given = {
+        "geometry": {"kind": "line"},
+        "attention": {"kind": "softmax", "A": 1, "V": -1},
+        "initial": {"kind": "gaussian", "mean": 0.5, "covariance": 1},
+        "solver": {"kind": "finite-volume", "cells": 18, "tolerance": 1e-6},
+        "time": {"until": 0.5},
+    }
+    accuracy = mfpde.solve(mfpde.Problem.from_dict(given)).outcome.accuracy
+    assert (accuracy.kept, accuracy.cause) == (False, "cells")
+    uniform = {**given, "initial": {"kind": "uniform", "box": [[0, 1.03]]}}
+    uniform["solver"] = {**given["solver"], "cells": 48, "frame": "static"}
+    accuracy = mfpde.solve(mfpde.Problem.from_dict(uniform)).outcome.accuracy
+    assert (accuracy.kept, accuracy.cause) == (False, "edges")

@@ -7,6 +7,7 @@ import mfpde
 from mfpde.geometry import Lattice, Scattered
 from mfpde.measure import Normal, Panel
 from mfpde.solvers.finite_volume import grid as grids
+from mfpde.solvers.finite_volume import scheme as schemes
 from mfpde.solvers.finite_volume import system as systems
 from mfpde.solvers.finite_volume.compiled_system import CompiledSystem
 from mfpde.solvers.finite_volume.gaussian_closure import ClosedDensity, Closure, Outside, shares_beyond
@@ -117,7 +118,7 @@ def test_neither_threads_nor_blocks_matter(kappa, monkeypatch):
     found = []
     for count, block in ((1, 1 << 20), (1, 480), (3, 480)):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
-        monkeypatch.setattr(systems, "_BLOCK_CELLS", block)
+        monkeypatch.setattr(schemes, "_BLOCK_CELLS", block)
         monkeypatch.setattr(grids, "_CELLS_PER_PIECE", block)
         solution = problem.solver.start(problem.posed())
         solution.advance(1.0, 1)

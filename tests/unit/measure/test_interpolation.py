@@ -5,6 +5,7 @@ import pytest
 
 from mfpde.geometry import Lattice
 from mfpde.measure import GridDensity, Panel, interpolation
+from mfpde.transform.high_differences import largest_differences
 
 FRAME = np.array([[1.0, 0.4], [-0.3, 0.7]])
 
@@ -75,3 +76,14 @@ def test_what_does_not_depend_on_the_points_is_made_once(monkeypatch, random):
     found = measure.evaluate(points)
     assert [measure.evaluate(points[k : k + 1])[0] for k in range(20)] == pytest.approx(found, rel=1e-14)
     assert len(looks) == 2  # at the density, and at its ratio to the Gaussian
+
+
+def test_differences_of_high_order(random):
+    """Of rows, with and without exponents, against NumPy's windows; those that are larger than `most` are cut."""
+    values, exponents, factors = random.random((3, 20)), 3 * random.standard_normal((3, 20)), random.standard_normal(15)
+    windows, levels = (np.lib.stride_tricks.sliding_window_view(each, 15, axis=1) for each in (values, exponents))
+    for raised, most in ((np.zeros((3, 0)), 1.0), (exponents, 1.0), (exponents, 50.0)):
+        rising = np.exp(np.minimum(levels - levels[..., [7]], most)) if raised.size else 1.0
+        wanted = np.abs((windows * rising) @ factors)
+        found = largest_differences(values, raised, factors, most)
+        assert found == pytest.approx((wanted.max(), wanted[:, [0, -1]].max()), rel=1e-13)
