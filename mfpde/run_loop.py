@@ -229,8 +229,8 @@ class _Advancing:
 
     def counts(self) -> dict[str, int]:
         """What its solver counts that people are told."""
-        statistics = self.integration.statistics()
-        return {name: int(statistics[name]) for name in self.counted if name in statistics}
+        known = self.integration.counts()
+        return {name: int(known[name]) for name in self.counted if name in known}
 
 
 @dataclass

@@ -56,7 +56,7 @@ def sums_over_lattice(
 ) -> Float | None:
     """`sum_j m_j F(x_i - y_j)`, `(parts, m)`: components of forces, values or Laplacians; None where tables, or
     windows, do not do."""
-    steps, places = _steps(lattice), _places(lattice, queries)
+    steps, places = lattice.steps, _places(lattice, queries)
     window = _window(lattice, places)
     found = _convolved(potential, space, what, steps, lattice.shape, masses, window)
     if found is None:
@@ -78,14 +78,14 @@ def sums_of_nodes(potential: PairPotential, space: Geometry, lattice: Lattice, q
     if lattice.dimension == 2:
         torus, rough = _of_plane(potential, space, lattice, queries)
         return not (rough and _holds(torus))
-    steps = _steps(lattice)
+    steps = lattice.steps
     reach = _reach(steps, lattice.shape, _window(lattice, _places(lattice, queries)))
     return abs(float(steps[0, 0])) <= widest_resolved(potential, space, "slopes", reach)
 
 
 def _of_plane(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> tuple[Torus, bool]:
     """The torus, and whether forces have kinks, or structure between the nodes."""
-    steps, window = _steps(lattice), _window(lattice, _places(lattice, queries))
+    steps, window = lattice.steps, _window(lattice, _places(lattice, queries))
     torus = torus_of(potential, space, steps, lattice.shape, window)
     return torus, _is_rough(potential, space, "slopes", steps, torus)
 
@@ -115,17 +115,12 @@ def restored(spectra: AnyArray, sizes: tuple[int, ...], kept: tuple[slice, ...])
     return found
 
 
-def _steps(lattice: Lattice) -> Float:
-    """From node to node along both axes, in columns."""
-    return np.asarray(lattice.matrix * np.array([axis[1] - axis[0] for axis in lattice.axes]))
-
-
 def _places(lattice: Lattice, queries: Queries) -> Float | None:
     """Of points, `(d, m)`, counted in nodes; none of the nodes themselves."""
     if queries is lattice:
         return None
     corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
-    placed = queries.mapped(np.linalg.inv(_steps(lattice)).astype(float), about=corner)
+    placed = queries.mapped(np.linalg.inv(lattice.steps).astype(float), about=corner)
     return placed.vectors().reshape(lattice.dimension, -1)
 
 

@@ -153,6 +153,10 @@ class Integration(ABC):
     def statistics(self) -> dict[str, float]:
         """Numbers for the log: steps, rejected steps, evaluations, modes, ..."""
 
+    def counts(self) -> dict[str, float]:
+        """Those of them that are known at once: whoever watches a run asks for them ten times a second."""
+        return self.statistics()
+
     def accuracy(self) -> Accuracy:
         """Whether the promise of the solver's tolerance has been kept so far."""
         return Accuracy()

@@ -39,6 +39,9 @@ class Flat(Geometry):
     def embed(self, points: Float) -> Float:
         return self.points(points)
 
+    def retract(self, points: Float) -> Float:
+        return points
+
     def coordinates(self, points: Float) -> dict[str, Float]:
         return dict(zip("xyz", self.points(points).T, strict=False)) if self.ambient_dimension <= 3 else {}
 

@@ -61,6 +61,11 @@ class Lattice(Queries):
     def shape(self) -> tuple[int, ...]:
         return tuple(axis.size for axis in self.axes)
 
+    @cached_property
+    def steps(self) -> Float:
+        """From one point to the next along each axis, in columns, where they are equally far apart."""
+        return np.asarray(self.matrix * np.array([axis[1] - axis[0] for axis in self.axes]))
+
     def points(self) -> Float:
         """All points, `(prod(shape), d)`, the last axis running fastest."""
         return self._points

@@ -122,7 +122,7 @@ class Scattered(Queries):
 
     @cached_property
     def _embedded(self) -> Float:
-        return self.places if self.space is None else self.space.embed(self.places)
+        return self.places if self.space is None or self.space.flat else self.space.embed(self.places)
 
     def points(self) -> Float:
         return self._embedded

@@ -259,7 +259,7 @@ class Measure(ABC):
     def embedded_nodes(self) -> tuple[Float, Float]:
         """Nodes as vectors of the ambient space, `(n, d)`, and their weights."""
         points, weights = self.nodes()
-        return (points if self.geometry is None else self.geometry.embed(points)), weights
+        return (points if self.geometry is None or self.geometry.flat else self.geometry.embed(points)), weights
 
     # -- what a measure may know of itself
     # ---------------------------------------------------------------------------------------------------------

@@ -350,15 +350,17 @@ class FiniteVolumeIntegration(Integration):
         at_ends = 0.0 if self._system.edges else float(self.grid.edge_mass(self._solution.density).max())
         return {"leak": max(self._ends.leak, at_ends)}
 
-    def statistics(self) -> dict[str, float]:
+    def counts(self) -> dict[str, float]:
         return {
             "panels": float(len(self._solution.mean)),
             "cells": float(np.prod(self._system.grid.cells)),
             **{name: float(count) for name, count in self._control.counts.items()},
             "evaluations": float(self._evaluations),
             "step": self._control.step,
-            "cell-error": self._with_tails().so_far,
         }
+
+    def statistics(self) -> dict[str, float]:
+        return {**self.counts(), "cell-error": self._with_tails().so_far}
 
     # -- keeping
     # ---------------------------------------------------------------------------------------------------------

@@ -55,11 +55,11 @@ class ForcesOfPlane:
                 found = sums_over_lattice(pair, self._space, "slopes", other, solution.density[source], lattice)
                 if found is None:
                     return False
-                drift = found.reshape(out[panel].shape)
+                found *= grid.volume
                 if source == 0:
-                    np.multiply(grid.volume, drift, out=out[panel])
+                    out[panel] = found.reshape(out[panel].shape)
                 else:
-                    out[panel] += grid.volume * drift
+                    out[panel] += found.reshape(out[panel].shape)
         return True
 
     def _at_rest(self, solution: Solution, grid: Grid) -> Float:

@@ -348,7 +348,7 @@ class Setup:
         parts = coarse._parts(apart=True)
         cells = (_COARSE_CELLS[self.dimension],) * self.dimension
         grid = Grid(*coarse._moving_box(parts, cells), cells, gaussian=True)
-        pieces = [discretised(part, grid) for part in parts]
+        pieces = [discretised(part, grid, stretched=False) for part in parts]
         run = coarse._on_cells(grid, pieces, coarse._first_instants(grid, parts), parts, 7, _COARSE_TOLERANCE)
         return box_of_run(run, self.task.until, deviations, self.frame)
 

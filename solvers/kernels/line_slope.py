@@ -366,15 +366,14 @@ def _change(density: Float, rates: Slopes, length: float, cells: Cells, room: Li
     for panel in range(density.shape[0]):
         u, flux, beside, out = density[panel, 0], rates.along[panel, 0], room.other[panel, 0], changed[panel, 0]
         for j in range(u.size):
-            change = length * ((flux[j + 1] - beside[j + 1]) - (flux[j] - beside[j]))
-            out[j] = max(u[j] + change, 0.0)
+            out[j] = max(u[j] + length * ((flux[j + 1] - beside[j + 1]) - (flux[j] - beside[j])), 0.0)
 
 
 @kernel
 def line_doubts(start: State, first: Slopes, length: float, heads: Heads, cells: Cells,
                 room: LineRoom, changed: Float, drifts: tuple[Float, Float]) -> tuple[float, float]:  # fmt: skip
-    """What tails do to drifts, and what fluxes do over a length of time (`CellSystem.drift_doubts`); of no time, and of
-    no tails, they are 0."""
+    """What tails do to drifts, and what fluxes do in a time (`CellSystem.drift_doubts`); of no time, and of no tails,
+    they are 0."""
     (usual, other), tails = drifts, 0.0
     _drifts(start.density, start, heads, 0, cells, False, room, usual)
     if cells.closed:

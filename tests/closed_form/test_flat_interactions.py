@@ -140,6 +140,24 @@ def test_forces_of_a_density_on_the_plane_are_those_of_its_cells(text):
     np.testing.assert_allclose(found[:, some].T, plain, atol=1e-13 * np.abs(plain).max())
 
 
+@pytest.mark.parametrize("length", [0.5, 3.0])
+def test_interactions_that_end_are_those_of_normal_laws(length):
+    """`W = exp(-r^2 / 2 l^2)` of a normal law is one of its covariance and l^2 I together, on cells of which some are
+    farther apart than W reaches, wide and narrow ones, and at points beyond them."""
+    matrix, mean = np.array([[2.0, 0.3], [-0.4, 0.5]]), np.array([0.1, 0.2])
+    axes = [(np.arange(count) - 0.5 * (count - 1)) * 18.0 / count for count in (96, 80)]
+    cells, more = Lattice.of(axes, mean, matrix), Lattice.of(axes[::-1], [1.5, -0.5], 0.9 * matrix)
+    masses = np.exp(-0.5 * np.add.outer(axes[0] ** 2, axes[1] ** 2)).ravel()
+    covariance = matrix @ matrix.T + length**2 * np.eye(2)
+    for places in (cells, more):
+        apart = np.linalg.solve(covariance, (places.points() - mean).T)
+        values = np.exp(-0.5 * ((places.points() - mean).T * apart).sum(axis=0))
+        pull = -(length**2) / np.sqrt(np.linalg.det(covariance)) * apart * values
+        potential = PairPotential(f"exp(-r**2/{2 * length**2})")
+        found = sums_over_lattice(potential, mfpde.Plane(), "slopes", cells, masses / masses.sum(), places)
+        np.testing.assert_allclose(found, pull, atol=1e-12 * np.abs(pull).max())
+
+
 def test_static_cells_and_moving_ones_agree():
     """Bounded confidence with noise: a force with a kink, on one grid and in the frames of two components."""
     parts = [

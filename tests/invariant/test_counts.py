@@ -42,6 +42,26 @@ def test_evaluations_of_cells(kappa, monkeypatch):
     assert compiled.statistics()["evaluations"] == solution.statistics()["evaluations"]
 
 
+def test_whoever_watches_a_run_costs_it_no_evaluations(monkeypatch):
+    problem = mfpde.Problem.from_dict(
+        {
+            "geometry": {"kind": "line"},
+            "attention": {"kind": "softmax", "A": 1, "V": -0.5},
+            "initial": {"kind": "density", "expression": "exp(-x**4)"},
+            "solver": {"kind": "finite-volume", "cells": 64},
+            "time": {"until": 3},
+        }
+    )
+    solution, asked, find = problem.solver.start(problem.posed()), [], LineSystem._call
+    while solution.counts()["steps"] < 1:
+        assert solution.advance(3, 1).state is State.UNDER_WAY
+    monkeypatch.setattr(LineSystem, "_call", lambda *given: asked.append(given) or find(*given))
+    counts = solution.counts()
+    assert not asked
+    assert counts.items() < solution.statistics().items()
+    assert asked  # what tails do to drifts
+
+
 def test_evaluations_of_a_march():
     calls = []
 

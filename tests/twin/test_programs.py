@@ -35,9 +35,9 @@ def test_gradients(text):
 
 
 def test_gradients_at_kinks():
-    """Half of each side where both are equal; nothing of what does not move."""
+    """Half of each side where both are equal; nothing of what does not move, however steep, nor of no power."""
     found, points = np.zeros((1, 3)), np.array([[0.0, 1.0, -1.0]])
-    program = program_of(Expression("abs(x) + maximum(x, 1) + sqrt(x*0)"), "x")
+    program = program_of(Expression("abs(x) + maximum(x, 1) + sqrt(x*0) + 0*sqrt(x + 1) + x**0"), "x")
     program_slopes(program, points, 3, program_room(program, 1), found)
     assert found.tolist() == [[0.0, 1.5, -1.0]]
 

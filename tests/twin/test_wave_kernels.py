@@ -29,8 +29,10 @@ def test_factors(sizes, laplacian):
     squared = (k**2).sum(axis=0)
     wanted = np.exp(-0.01 * squared) * (-squared if laplacian else 1.0) * (np.abs(turns) < 0.5).all(axis=0)
 
-    spacing, t = 0.25, np.cos(np.pi * (np.arange(8) + 0.5) / 8)
-    values = np.exp(-0.01 * (spacing * (np.arange(200)[:, None] + 0.5 * (1 + t))) ** 2)
+    size, t = np.sqrt((k**2).sum(axis=0)), np.cos(np.pi * (np.arange(8) + 0.5) / 8)
+    count = int(size[wanted != 0].max() / 0.25)
+    spacing = size[wanted != 0].max() / (count + 0.02)  # the last row goes on
+    values = np.exp(-0.01 * (spacing * (np.arange(count)[:, None] + 0.5 * (1 + t))) ** 2)
     table = np.linalg.solve(np.vander(t, increasing=True), values.T).T.copy()
     factors = np.empty(half(wanted, sizes).shape)
     wave_factors(table, spacing, np.linalg.inv(STEPS), sizes[0], laplacian, factors)
