@@ -66,10 +66,10 @@ def _returned(begun: _Begun, one: GridDensity, other: GridDensity) -> float:
     speeds = np.empty((len(frames), grid.dimension, *grid.shape))
     for panel, (lattice, position) in enumerate(zip(frames, positions, strict=True)):
         apart = np.subtract(*(velocity.drift(measure, lattice, position) for measure in (other, one)))
-        found = np.linalg.solve(lattice.matrix, apart.reshape(grid.dimension, -1)).reshape(speeds[panel].shape)
+        found = np.linalg.solve(lattice.matrix, apart.reshape(grid.dimension, -1))
+        speeds[panel] = found.reshape(speeds[panel].shape)
         spread = grid.regression(rates.speeds[panel], solution.density[panel])[1]
         growth = of_frames + max(np.linalg.eigvalsh(spread + spread.T)[-1], 0.0)
-        speeds[panel] = found
         risen = _power(speeds[panel], grid, solution.density[panel])
         speeds[panel] *= time / (1.0 + time * growth * risen)
     fluxes = system.fluxes(system.scheme.order, solution.density, speeds, np.zeros_like(solution.matrix))

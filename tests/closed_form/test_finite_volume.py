@@ -129,7 +129,7 @@ def wide(initial):
                 "geometry": {"kind": "line"},
                 "attention": {"kind": "softmax", "A": 1, "V": -1},
                 "initial": initial,
-                "solver": {"kind": "finite-volume", "cells": 128},
+                "solver": {"kind": "finite-volume", "cells": 256},
                 "time": {"until": 0.5, "save": False},
             }
         )
