@@ -28,10 +28,10 @@ def compare(first: str, second: str, kind: str | None, tolerance: float | None, 
     times are left out, and it is said how many there are."""
     from mfpde.cli.compiling import told_of_compiling
     from mfpde.comparing.runs import compare_runs
-    from mfpde.store import load
+    from mfpde.store.reader import load_run
 
     with told_of_compiling():
-        found = compare_runs(load(first), load(second), kind)
+        found = compare_runs(load_run(first), load_run(second), kind)
     worst, when = found.worst
     passed = tolerance is None or worst <= tolerance
     if as_json:

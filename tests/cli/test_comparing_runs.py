@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -99,6 +101,14 @@ def test_one_sentence(solved, mfpde, solve, said, arguments, told):
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = said(result.stderr)
     assert told in line
+
+
+def test_what_is_no_run_is_told_by_its_kind(solved, mfpde):
+    shutil.copy(solved, "phases.h5")
+    with h5py.File("phases.h5", "r+") as file:
+        file.attrs["mfpde_kind"] = "sweep"
+    result = mfpde("compare", "small.h5", "phases.h5")
+    assert (result.exit_code, result.stderr) == (2, "phases.h5 holds a sweep, not a run\n")
 
 
 def test_a_damaged_file_is_exit_2(solved, mfpde):

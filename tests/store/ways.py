@@ -150,7 +150,7 @@ WAYS = {
             order=5,
             tolerance=1e-3,
         ),
-        "tails that matter": cells("line", SOFTMAX, WIDE_BUMPS, (0.02, 0.04), cells=48, tolerance=1e-7),
+        "tails that matter": cells("line", SOFTMAX, WIDE_BUMPS, (0.02, 0.04), cells=160, tolerance=6e-8),
         "tails that do not": cells(
             "line",
             {"kind": "softmax", "A": 0.8, "V": 1},
@@ -183,14 +183,15 @@ WAYS = {
             box=[[-1, 1]],
             tolerance=1e-4,
         ),
-        "tails within the cells": cells(  # which are looked at after the eighth step, just before the end
+        "tails within the cells": cells(
             "line",
             GROWING,
-            mixture((0.2, 1.9, 0.5), (-0.3, 1.9, 0.5)),
-            (*(0.0125 * step for step in range(1, 9)), 0.10001),
+            mixture((0.5, 0.9, 0.5), (-0.5, 0.9, 0.5)),
+            (0.05, 0.1),
             kappa=4,
-            cells=80,
-            tolerance=1e-4,
+            cells=128,
+            box=[[-14, 14]],
+            tolerance=1e-6,
         ),
         "tables of other lengths": Way(  # the crowd becomes four times as wide
             {
