@@ -150,7 +150,7 @@ WAYS = {
             order=5,
             tolerance=1e-3,
         ),
-        "tails that matter": cells("line", SOFTMAX, WIDE_BUMPS, (0.02, 0.04), cells=160, tolerance=6e-8),
+        "tails that matter": cells("line", SOFTMAX, WIDE_BUMPS, (0.02, 0.03, 0.04), cells=160, tolerance=6e-8),
         "tails that do not": cells(
             "line",
             {"kind": "softmax", "A": 0.8, "V": 1},
