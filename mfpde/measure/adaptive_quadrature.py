@@ -83,7 +83,7 @@ def graded(
     rule = gauss_legendre(points)
     shift = _ROUNDING * float(np.maximum(np.abs(panels.low), np.abs(panels.high)).max(initial=0.0))
     here = _Sums(function, panels, rule)
-    floors = np.broadcast_to(np.maximum(floor, _VALUE_FLOOR), panels.item.max(initial=0) + 1)
+    floors = np.broadcast_to(np.maximum(floor, _VALUE_FLOOR), np.shape(floor) or panels.item.max(initial=-1) + 1)
     origin, settled = np.arange(panels.item.size), np.zeros(panels.item.size)  # the panel halved first
     done, count = [], 0
     for depth in range(_MAX_DEPTH):

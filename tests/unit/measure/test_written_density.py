@@ -78,6 +78,15 @@ def test_slopes_so_steep_that_places_are_rounding_on_them():
     assert weights.size <= 40
 
 
+@pytest.mark.parametrize("ends", [[], [1.0], [1.0, 0.0], [0.0, 0.0]])
+def test_lines_without_length_have_no_nodes(ends):
+    """Of several, each with a floor of its own."""
+    panels = split(np.zeros(len(ends)), np.array(ends), np.zeros(0, dtype=int), np.zeros(0))
+    item, _, weights = graded(lambda _, t: np.exp(t), panels, 1e-14, floor=np.full(len(ends), 1e-12))
+    assert not item.any()
+    assert weights.sum() == pytest.approx(sum(np.expm1(ends)), abs=1e-15)
+
+
 def test_edges_stand_any_tilt_and_tails_only_theirs():
     edge = on("maximum(0, 1 - x**2)", Line())
     w = np.array([[0.0], [300.0], [1e5]])
