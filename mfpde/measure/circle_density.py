@@ -27,6 +27,7 @@ NODES_FOR_THE_INTEGRAND = 1024
 _TABLE_CELLS, _TABLE_CELLS_PER_MODE = 4096, 8
 #: angles in a block of a sum over modes: it bounds the table of waves
 _BLOCK_ANGLES = 256
+_RUN = 32  # modes that are summed at once; runs of them, by Horner's rule
 
 
 class CircleDensity(Measure):
@@ -87,11 +88,15 @@ class CircleDensity(Measure):
         if self._density is not None:
             return self._density(theta)
         modes = self.coefficients(self.bandwidth or MODES_WITHOUT_BANDWIDTH)
+        runs = _resized(modes, -(-modes.size // _RUN) * _RUN).reshape(-1, _RUN).T
         density = np.empty_like(theta)
         for start in range(0, theta.size, _BLOCK_ANGLES):
-            piece = slice(start, start + _BLOCK_ANGLES)
-            waves = np.exp(1j * np.outer(theta[piece], np.arange(1, modes.size)))
-            density[piece] = (modes[0].real + 2 * (waves @ modes[1:]).real) / (2 * np.pi)
+            angles = theta[start : start + _BLOCK_ANGLES]
+            sums, wave = np.exp(1j * np.outer(angles, np.arange(_RUN))) @ runs, np.exp(1j * _RUN * angles)
+            total = np.zeros_like(wave)
+            for one in sums.T[::-1]:
+                total = total * wave + one
+            density[start : start + _BLOCK_ANGLES] = (total.real - 0.5 * modes[0].real) / np.pi
         return density
 
     @property

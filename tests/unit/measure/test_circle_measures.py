@@ -157,6 +157,17 @@ def test_bandwidth_ends_where_noise_begins(expression, most):
     np.testing.assert_allclose(series.evaluate(angles), measure.evaluate(angles), rtol=0, atol=1e-12 * scale)
 
 
+@pytest.mark.parametrize("count", [1, 2, 32, 33, 200])
+def test_densities_at_any_angle_are_sums_of_waves(count, random):
+    """Of fewer and of more modes than are summed at once, and more angles than in a block."""
+    modes, theta = np.exp(-0.1 * np.arange(count)) * np.exp(2j * np.pi * random.random(count)), 7 * random.random(300)
+    modes[0] = 1.0
+    density = CircleDensity(lambda wanted: np.pad(modes, (0, max(0, wanted - count)))[:wanted], bandwidth=count)
+    waves = np.exp(1j * np.outer(theta, np.arange(count)))
+    wanted = ((waves @ modes).real - 0.5) / np.pi
+    assert np.abs(density.evaluate(theta) - wanted).max() < 1e-13
+
+
 def test_uniform_integrates_more_than_its_own_modes():
     """The uniform density has one mode; what is integrated against it has many."""
     assert mfpde.Uniform().integrate(lambda t: np.exp(20 * np.cos(t))) == pytest.approx(i0(20), rel=1e-13)
