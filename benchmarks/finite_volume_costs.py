@@ -161,7 +161,7 @@ def share_rows() -> None:
         (lattice_waves, "_convolve"),
         (regular_grid, "_interpolate"),
     ]
-    transforms = [(lattice_sums, name) for name in ("transformed", "restored")]
+    transforms = [(lattice_sums, name) for name in ("_transformed", "_restored")]
     for case, task in tasks.items():
         mfpde.solve(task)
         with _timed(transforms) as transformed, _timed(kernels) as compiled:

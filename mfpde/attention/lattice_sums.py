@@ -90,14 +90,14 @@ def _of_plane(potential: PairPotential, space: Geometry, lattice: Lattice, queri
     return torus, _is_rough(potential, space, "slopes", steps, torus)
 
 
-def padded(size: int) -> int:
+def _padded(size: int) -> int:
     """The next size that transforms are fast for."""
     from scipy.fft import next_fast_len
 
     return int(next_fast_len(size, real=True))
 
 
-def transformed(values: Float, sizes: tuple[int, ...]) -> AnyArray:
+def _transformed(values: Float, sizes: tuple[int, ...]) -> AnyArray:
     """Along the last axes, one after the other: rows of zeros are never looked at."""
     from scipy.fft import fft, rfft
 
@@ -105,7 +105,7 @@ def transformed(values: Float, sizes: tuple[int, ...]) -> AnyArray:
     return found if len(sizes) == 1 else fft(found, sizes[0], axis=-2, overwrite_x=True)
 
 
-def restored(spectra: AnyArray, sizes: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
+def _restored(spectra: AnyArray, sizes: tuple[int, ...], kept: tuple[slice, ...]) -> Float:
     """What they are transforms of, as far as it is kept; spectra are overwritten."""
     from scipy.fft import ifft, irfft
 
@@ -156,10 +156,10 @@ def _convolved(
     spectra = _spectra(*stretch)
     if spectra is None:
         return None
-    lengths = tuple(map(padded, sizes))
-    moved = spectra * transformed(masses.reshape(shape), lengths)
+    lengths = tuple(map(_padded, sizes))
+    moved = spectra * _transformed(masses.reshape(shape), lengths)
     kept = tuple(slice(count - 1, size) for count, size in zip(shape, sizes, strict=True))
-    return np.ascontiguousarray(restored(moved, lengths, kept))
+    return np.ascontiguousarray(_restored(moved, lengths, kept))
 
 
 @lru_cache(maxsize=16)
@@ -170,8 +170,8 @@ def _spectra(
     acting = acting_between(potential, space, what, steps, shape, window)
     if acting is None:
         return None
-    lengths = tuple(map(padded, acting.shape[1:]))
-    return transformed(acting, lengths)
+    lengths = tuple(map(_padded, acting.shape[1:]))
+    return _transformed(acting, lengths)
 
 
 @lru_cache(maxsize=16)

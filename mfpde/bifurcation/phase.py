@@ -160,15 +160,11 @@ def _assembled(request: Request, rows: list[Row]) -> PhaseDiagram:
 
 def _tricritical_points(request: Request, rows: list[Row]) -> Float:
     """Where the degree-1 branch, as it is computed, changes from super- to subcritical."""
-    from scipy.optimize import brentq
-
     found = []
     signs = [_cubic_coefficient(request, row.beta) for row in rows]
     for i in range(len(rows) - 1):
         if signs[i] * signs[i + 1] < 0:
-            beta = float(
-                brentq(lambda b: _cubic_coefficient(request, b), rows[i].beta, rows[i + 1].beta, xtol=_TOLERANCE)
-            )
+            beta = _change(request, rows[i].beta, rows[i + 1].beta)
             found.append((beta, family_at(request, beta)[2]))
     return np.array(found).reshape(-1, 2)
 

@@ -49,17 +49,27 @@ class Cosines(Modes):
     def along(self) -> tuple[Float, Float]:
         return (np.zeros(1), self._each[0]) if self.grid.dimension == 1 else (self._each[0], self._each[1])
 
+    @property
+    def _fast(self) -> bool:
+        """Whether cells on the line are as many as fast transforms take."""
+        n = self.grid.cells[0]
+        return n & (n - 1) == 0
+
+    @property
+    def known_on_line(self) -> bool:
+        return self._fast or self.grid.cells[0] <= _MATRIX_CELLS_MAX
+
     @cached_property
     def _line_tables(self) -> LineModes | None:
+        if not self.known_on_line:
+            return None
         n, matrix = self.grid.cells[0], np.zeros((0, 0))
         waves, none = np.arange(n), np.zeros((2, 0))
         sizes = np.sqrt(np.where(waves > 0, 2.0, 1.0) / n)
-        if n & (n - 1) == 0:
+        if self._fast:
             angles = np.pi / (2 * n) * waves
             turns, roots = sizes * np.stack([np.cos(angles), -np.sin(angles)]), roots_of_unity(n)
             return LineModes(matrix, matrix, roots, turns, self.scale, self._each[0], none[0], none)
-        if n > _MATRIX_CELLS_MAX:
-            return None
         back = sizes[:, None] * np.cos(np.pi / (2 * n) * (waves[:, None] * (2 * waves + 1) % (4 * n)))
         return LineModes(np.ascontiguousarray(back.T), back, none, none, self.scale, self._each[0], none[0], none)
 
@@ -77,7 +87,8 @@ class Cosines(Modes):
         return np.asarray(idct(self._each[direction] * dct(values, norm="ortho"), norm="ortho"))
 
     def microseconds(self, panels: int) -> float:
-        tables, count = self._line_tables if self.grid.dimension == 1 else None, math.prod(self.grid.cells)
-        if tables is None:
+        count = math.prod(self.grid.cells)
+        if self.grid.dimension == 2 or not self.known_on_line:
             return _CELL_MICROSECONDS * panels * count
-        return _COMPILED_CELL_MICROSECONDS * panels * count + _PAIR_MICROSECONDS * tables.there.size
+        pairs = 0 if self._fast else count**2
+        return _COMPILED_CELL_MICROSECONDS * panels * count + _PAIR_MICROSECONDS * pairs

@@ -146,21 +146,24 @@ class LineSystem(CompiledSystem):
         return Marched(Solution(*state), rates, steps, tried, ended == CROWDED)
 
     def knows_modes(self, modes: Modes) -> bool:
-        return self._summed and modes.on_line(self.scheme.walls) is not None
+        return self._summed and modes.known_on_line
 
     def exact_step(
         self, modes: Modes, start: Start, plan: Plan, followed: Sequence[float], allowed: tuple[float, float]
     ) -> tuple[Solution | None, float, float]:
-        tables, state, panels = modes.on_line(self.scheme.walls), arrays_of(start.solution), len(start.solution.mean)
+        tables = modes.on_line(self.scheme.walls) if self._summed else None
+        if tables is None:
+            return super().exact_step(modes, start, plan, followed, allowed)
+        state = arrays_of(start.solution)
         task = ExactTask(plan.length, np.array(followed), *allowed, modes.floor)
         nodes = [0.0, *followed, *NODES[1:].tolist(), 1.0]
         heads = self._heads_along([min(start.time + node * plan.length, plan.latest) for node in nodes])
         found = self._law(state, heads)
-        if tables is None or not self._summed or found is None:
+        if found is None:
             return super().exact_step(modes, start, plan, followed, allowed)
         (law, summing), call = found, _line_exact_step if self._forces is None else _line_force_exact_step
         cells, new = self._tables(spreads=False), State(*map(np.empty_like, state))
-        rooms = summing, self._exact_room(panels)
+        rooms = summing, self._exact_room(len(state.mean))
         error, clipped = call(state, self._arrays(start.rates), task, law, cells, rooms, tables, new)
         if np.isnan(error):
             return super().exact_step(modes, start, plan, followed, allowed)

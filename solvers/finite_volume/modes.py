@@ -99,6 +99,11 @@ class Modes(ABC):
             added -= left[:, None] * np.tensordot(across[:, :3], _TO_THE_WALL, axes=(1, 0))[:, None]
         return added
 
+    @property
+    def known_on_line(self) -> bool:
+        """Whether compiled steps on the line know them; no table is laid to say so."""
+        return True
+
     def on_line(self, walls: bool) -> LineModes | None:
         """For compiled steps on the line, with walls or open ends; None where compiled code does not know the modes."""
         tables = self._line_tables

@@ -346,3 +346,16 @@ def test_boxes_grow_with_the_tails_that_they_have() -> None:
     found = grid.lengthened(density, np.array([[2, 0], [0, 3]]), longer)
     assert np.abs(found / wanted - 1.0).max() < 1e-13
     assert grid.lengthened(density, np.array([[2, 0], [0, 3]]), None)[0, :2].max() == 0.0
+
+
+def test_modes_that_do_not_pay_are_not_found() -> None:
+    """Eigenvectors of 1024 cells take longer than a whole run in usual steps."""
+    given = {**PLANE, "geometry": {"kind": "line"}, "attention": {"kind": "softmax", "A": 1, "V": -0.5}}
+    given |= {"initial": {"kind": "gaussian", "mean": 0.3, "covariance": 0.5}, "noise": {"kappa": 1e4}}
+    problem = mfpde.Problem.from_dict({**given, "solver": {"kind": "finite-volume", "cells": 1024}})
+    run: Any = problem.solver.start(problem.posed())
+    run.advance(0.4, 10**9)
+    modes = run._noise_steps._modes
+    assert run.counts()["steps"] > 0
+    assert run._system.knows_modes(modes)
+    assert "_vectors" not in vars(modes)
