@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,8 @@ __all__ = ["ERROR_FLOOR", "ExactLimits", "Plan", "StepControl"]
 ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
 _STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
+#: to so many tolerances at most while the solution moves or changes by its own width, or time grows e-fold
+_STIFF_TOLERANCE_SUM = 5.0
 _DOP853 = Dop853()
 
 
@@ -121,9 +123,12 @@ class StepControl:
             costs[replace(other, exact=exact)] = _price(exact.price * exact.stages, other.length)
         return min(costs, key=lambda each: costs[each])
 
-    def allowed(self, plan: Plan) -> float:
-        """Relative error of a step as planned."""
-        return self.tolerance * (_STIFF_TOLERANCE_SHARE if plan.stiff else 1.0)
+    def allowed(self, plan: Plan, pace: Callable[[], float]) -> float:
+        """Relative error of a step as planned, from a solution that moves or changes by so many widths per unit time."""
+        if not plan.stiff:
+            return self.tolerance
+        changed = plan.length * max(pace(), 1.0 / plan.end)
+        return self.tolerance * min(_STIFF_TOLERANCE_SHARE, _STIFF_TOLERANCE_SUM * changed)
 
     def vanished(self, time: float, target: float) -> bool:
         """Whether steps have become too short to go on."""

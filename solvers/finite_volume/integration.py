@@ -164,7 +164,7 @@ class FiniteVolumeIntegration(Integration):
         taken = self._system.step if plan.exact is None else self._noise_steps.step
         try:
             with np.errstate(all="ignore"):
-                tried = taken(start, plan, self._control.allowed(plan))
+                tried = taken(start, plan, self._control.allowed(plan, lambda: self.pace))
         except (ProblemError, ArithmeticError, np.linalg.LinAlgError):  # a trial stage where the drift means nothing
             tried = Attempt(None, np.inf)
         passed = tried.solution is not None and self._ends.passed(start.solution, tried.solution)

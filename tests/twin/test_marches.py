@@ -86,7 +86,7 @@ def by_single_steps(run, control, steps, exact=None):
         plan = control.plan(start.time, 1.0, rates.outflow, rates.spreading, exact)
         if plan.stepper is not control.stepper:
             break
-        tried, attempt = tried + 1, system.step(start, plan, control.allowed(plan))
+        tried, attempt = tried + 1, system.step(start, plan, control.tolerance)
         if control.judge(plan, attempt.error, attempt.limited):
             rates = system.rhs(plan.end, attempt.solution)
             start = Start(plan.end, attempt.solution, rates, system.roughness(attempt.solution, rates))
