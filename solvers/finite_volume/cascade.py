@@ -1,8 +1,9 @@
-"""How errors in tails come back. Where attention widens a law, tokens look farther out than they are: errors of the
-density there are errors of their drifts, which carry them to wrong places, where others look at them.
+"""How errors in tails come back. Where tokens look farther out than they are, or will, since attention widens their
+law, errors of the density there are errors of drifts, which carry tokens to wrong places, where others look at them.
 
 A token at z sees what is at q z, and q grows with the variance. So an error of drifts that rises with z like z^p has
-grown like q^p: it has lasted for `1 / (p q' / q)`, or where it does not rise, from the beginning.
+grown like q^p: it has lasted for `1 / (p q' / q)`, or where it does not rise, from the beginning. Where tokens approach
+each other, what has become of their places is forgotten at that rate.
 """
 
 from __future__ import annotations
@@ -31,12 +32,16 @@ def come_back(
     system: CellSystem, velocity: Velocity, time: float, solution: Solution, rates: Rates
 ) -> tuple[float, float]:
     """What tails beyond the cells, and what fluxes do to tails within them, have made of drifts by carrying tokens: on
-    average over the cells, relative to their width, per unit time; nothing where attention does not widen the law."""
+    average over the cells, relative to their width, per unit time; nothing where tokens do not look far out. What
+    fluxes do is damped by noise in frames that move with a law that attention does not widen."""
     law = system.measure(solution)
-    if not _widens(velocity, law.covariance):
+    widens = _widens(velocity, law.covariance)
+    if not (widens or _looks_far_out(velocity, law.covariance)):
         return 0.0, 0.0
     begun = _Begun(system, velocity, time, solution, rates)
     beyond = _returned(begun, *system.lightest_and_heaviest(solution)) if system.scheme.closed else 0.0
+    if not (widens or system.frame.rests):
+        return beyond, 0.0
     return beyond, _returned(begun, law, system.measure(system.differing_for(0.5 * time, solution, rates)))
 
 
@@ -52,9 +57,21 @@ class _Begun(NamedTuple):
 
 def _widens(velocity: Velocity, covariance: Float) -> bool:
     """Whether attention, on its own, widens a normal law of that covariance S in some direction: `sum V S A` does."""
-    terms = [] if velocity.law is None else velocity.law.terms(len(covariance))
-    tilted = [term.value @ covariance @ term.head.query_matrix(len(covariance)) for term in terms if term.head.tilts]
-    return bool(np.linalg.eigvals(sum(tilted, np.zeros_like(covariance))).real.max() > 0.0)
+    widened = (value @ covariance @ query for value, query in _tilted(velocity, covariance))
+    return bool(np.linalg.eigvals(sum(widened, np.zeros_like(covariance))).real.max() > 0.0)
+
+
+def _looks_far_out(velocity: Velocity, covariance: Float) -> bool:
+    """Whether tokens of such a law look farther out than they are, at `S A x`."""
+    root = np.linalg.cholesky(covariance)
+    return any(np.linalg.norm(root.T @ query @ root, 2) > 1.0 for _, query in _tilted(velocity, covariance))
+
+
+def _tilted(velocity: Velocity, covariance: Float) -> list[tuple[Float, Float]]:
+    """V and A of the heads that tilt the law of that covariance."""
+    size = len(covariance)
+    terms = [] if velocity.law is None else velocity.law.terms(size)
+    return [(term.value, term.head.query_matrix(size)) for term in terms if term.head.tilts]
 
 
 def _returned(begun: _Begun, one: GridDensity, other: GridDensity) -> float:
@@ -71,7 +88,8 @@ def _returned(begun: _Begun, one: GridDensity, other: GridDensity) -> float:
         spread = grid.regression(rates.speeds[panel], solution.density[panel])[1]
         growth = of_frames + max(np.linalg.eigvalsh(spread + spread.T)[-1], 0.0)
         risen = _power(speeds[panel], grid, solution.density[panel])
-        speeds[panel] *= time / (1.0 + time * growth * risen)
+        contraction = max(-system.stretching(panel, solution, rates), 0.0)
+        speeds[panel] *= time / (1.0 + time * (growth * risen + contraction))
     fluxes = system.fluxes(system.scheme.order, solution.density, speeds, np.zeros_like(solution.matrix))
     carried = solution._replace(density=np.maximum(solution.density - fluxes.leaving, 0.0))
     return system.solutions_apart(time, solution, solution, carried)

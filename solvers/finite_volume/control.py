@@ -124,7 +124,7 @@ class StepControl:
         return min(costs, key=lambda each: costs[each])
 
     def allowed(self, plan: Plan, pace: Callable[[], float]) -> float:
-        """Relative error of a step as planned, from a solution that moves or changes by so many widths per unit time."""
+        """Relative error of a step as planned, from a solution that moves by so many of its widths per unit time."""
         if not plan.stiff:
             return self.tolerance
         changed = plan.length * max(pace(), 1.0 / plan.end)

@@ -193,16 +193,7 @@ class NoiseSteps:
 
     def _expands(self, solution: Solution, rates: Rates) -> bool:
         """Whether transport widens any panel along any direction."""
-        system = self._system
-        for panel, frame in enumerate(solution.matrix):
-            inverse = np.linalg.inv(frame).astype(float)
-            diffusion = float(np.trace(frame @ rates.conductivities[panel] @ frame.T)) / len(frame)
-            widened = system.frame.widened(diffusion, inverse)
-            inside = system.grid.regression(rates.speeds[panel], solution.density[panel])[1]
-            motion = (rates.matrix[panel] - widened + frame @ inside) @ inverse
-            if float(np.linalg.eigvalsh(motion + motion.T)[-1]) > 0.0:
-                return True
-        return False
+        return any(self._system.stretching(panel, solution, rates) > 0.0 for panel in range(len(solution.mean)))
 
     def _wall_error(self, modes: Modes, solution: Solution, rates: Rates) -> float:
         """Of what modes make of the slope at walls, relative to the peak; infinite where they amplify rounding errors

@@ -188,6 +188,14 @@ class CellSystem(System[Solution, Rates]):
         density = np.maximum(solution.density + length * self.differing(solution, rates), 0.0)
         return solution._replace(density=density)
 
+    def stretching(self, panel: int, solution: Solution, rates: Rates) -> float:
+        """How fast transport widens a panel, relative to its width, in the direction where that is fastest."""
+        frame, inverse = solution.matrix[panel], np.linalg.inv(solution.matrix[panel]).astype(float)
+        diffusion = float(np.trace(frame @ rates.conductivities[panel] @ frame.T)) / len(frame)
+        inside = self.grid.regression(rates.speeds[panel], solution.density[panel])[1]
+        motion = (rates.matrix[panel] - self.frame.widened(diffusion, inverse) + frame @ inside) @ inverse
+        return 0.5 * float(np.linalg.eigvalsh(motion + motion.T)[-1])
+
     def narrowest(self, solution: Solution, rates: Rates) -> float:
         """Width in cells of the narrowest cluster."""
         return narrowest_cluster(solution.density)
