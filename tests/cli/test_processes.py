@@ -66,7 +66,13 @@ def test_bad_input_from_the_shell(command):
     assert err == "--set noise.kappa=-1: noise.kappa: must be greater than 0, not -1\n"
 
 
-@pytest.mark.parametrize("refused", [["-o", "no/such/folder/run.h5"], ["--resume"], ["--set", "solver.kind=gaussian"]])
+@pytest.mark.parametrize(
+    "refused",
+    [
+        *(pytest.param(each, marks=pytest.mark.long) for each in (["-o", "no/such/folder/run.h5"], ["--resume"])),
+        ["--set", "solver.kind=gaussian"],
+    ],
+)
 def test_nothing_is_said_of_compiling_before_a_refusal(refused, command, here):
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(here / "empty")}
     code, out, err = finished(command("solve", "small.yaml", *refused, env=surroundings))

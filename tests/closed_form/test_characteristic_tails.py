@@ -114,6 +114,7 @@ def test_a_loaded_run_with_tails_evaluates_like_the_living_one(initial, value, t
     np.testing.assert_array_equal(loaded.evaluate([0.1, 2.0]), living.evaluate([0.1, 2.0]))
 
 
+@pytest.mark.long  # six seconds; tests/store/test_resumed_state.py interrupts runs with tails, too
 def test_a_resumed_run_knows_as_well_as_the_whole_one_how_long_its_nodes_last():
     """With tails, and the same end: the rule is the one that was chosen, with its end and its difference."""
     parts = [(-1, 0.2, 0.4), (0.8, 0.5, 0.6)]

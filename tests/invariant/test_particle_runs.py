@@ -97,7 +97,7 @@ def test_threads_change_no_bit(case, monkeypatch):
     for count in (1, 3):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
         monkeypatch.setattr("mfpde.solvers.particles.pairwise.thread_count", lambda count=count: count)
-        run = solved(initial={"kind": "von-mises", "direction": 1, "concentration": 2}, time={"until": 0.5}, **case)
+        run = solved(initial={"kind": "von-mises", "direction": 1, "concentration": 2}, time={"until": 0.1}, **case)
         found.append(run.positions)
     assert np.array_equal(*found)
 

@@ -34,7 +34,7 @@ def test_the_flipped_files_are_the_same_every_time(tmp_path, kind):
     assert begun(kind, tmp_path / "one.h5").read_bytes() == begun(kind, tmp_path / "other.h5").read_bytes()
 
 
-@pytest.mark.parametrize(("kind", "flips"), [(kind, 30 if kind == "heat" else 10) for kind in KINDS])
+@pytest.mark.parametrize(("kind", "flips"), [(kind, 15 if kind == "heat" else 10) for kind in KINDS])
 def test_no_flip_is_silent_and_none_crashes(tmp_path, kind, flips):
     """Neither when the run is loaded nor when it is resumed."""
     found = campaign(KINDS[kind], begun(kind, tmp_path / "run.h5"), flips, seed=1)
