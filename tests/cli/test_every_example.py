@@ -34,8 +34,8 @@ SNAPSHOTS = 3
 FILES = {"run.png": b"\x89PNG", "run.gif": b"GIF89a", "run.pdf": b"%PDF"}
 #: a density and tokens, in every format; of the others a PNG: tests/unit/plotting draws and moves every form of run
 PRINTED = {"noisy-kuramoto", "sphere-tokens"}
-#: one of each form of run has a report, whose figure has the pictures of `plot`: tests/unit/validation/test_report.py
-REPORTED = {*PRINTED, "square", "characteristics", "gaussian-contraction", "blow-up", "two-clusters"}
+#: one of each form of run has a report: its figure has the pictures that `plot` draws of all
+REPORTED = {*PRINTED, "blow-up", "gaussian-contraction", "gaussian-limits", "sphere-clusters", "square"}
 #: half a minute each: harmonics of all degrees on the sphere
 SLOW = ("maier-saupe", "onsager")
 

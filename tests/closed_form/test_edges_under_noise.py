@@ -85,8 +85,8 @@ def moved(kappa, time):
 
 
 SOLVERS = {"": {}, "few": {"cells": 96}, "rest": {"frame": "static"}, "box": {"box": [[-8, 8]], "cells": 320}}
-#: four seconds; a box has cells at rest under as little noise, too
-SLOW = {("rest", 1e4)}
+#: two and four seconds; a box has cells at rest under as little noise, too
+SLOW = {("rest", 100.0), ("rest", 1e4)}
 
 
 @pytest.mark.parametrize(

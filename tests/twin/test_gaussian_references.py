@@ -16,7 +16,7 @@ POLES = [name for name, case in PROBLEMS.items() if "pole" in case]
 LONG = {
     *("pole-l2", "pole-softmax", "pole-flat-noise", "pole-near", "pole-thin", "pole-layers", "growing-sinkhorn"),
     *("pole-heads", "pole-relu"),
-    "pole-3-log-2",  # in closed_form/test_gaussian_solver.py, too
+    *("pole-3-log-2", "pole-linear"),  # in closed_form/test_gaussian_solver.py, too
 }
 
 
