@@ -35,9 +35,9 @@ FILES = {"run.png": b"\x89PNG", "run.gif": b"GIF89a", "run.pdf": b"%PDF"}
 #: a density and tokens, in every format; of the others a PNG: tests/unit/plotting draws and moves every form of run
 PRINTED = {"noisy-kuramoto", "sphere-tokens"}
 #: one of each form of run has a report: its figure has the pictures that `plot` draws of all
-REPORTED = {*PRINTED, "blow-up", "gaussian-contraction", "gaussian-limits", "sphere-clusters", "square"}
-#: half a minute each: harmonics of all degrees on the sphere
-SLOW = ("maier-saupe", "onsager")
+REPORTED = {*PRINTED, "blow-up", "characteristics", "gaussian-contraction", "gaussian-limits", "sphere-clusters"}
+#: half a minute each, harmonics of all degrees on the sphere; and four seconds each, where others have the same form
+SLOW = ("maier-saupe", "onsager", "keller-segel", "opinions", "repulsion", "square")
 
 
 def _timed(path: Path):
