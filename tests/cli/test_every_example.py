@@ -25,7 +25,7 @@ THINNED = {
 #: times the end, of runs that are resumed
 LATER = 1.05
 #: times the end, of the first run and of what is validated: tests/docs/test_examples.py runs each to its end
-EARLIER = 0.1
+EARLIER = 0.25
 #: the same where tokens cross kinks of the force all the time, and steps are short
 EARLIER_OF = {"hegselmann-krause": 0.05}
 #: snapshots after the first: movies stay short

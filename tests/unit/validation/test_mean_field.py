@@ -75,7 +75,7 @@ def test_independent_tokens_have_the_rates_of_theory(kuramoto, tmp_path):
 
 
 def test_a_biased_system_is_refused():
-    plan = planned(KURAMOTO, (50, 200, 800), 12)
+    plan = planned(KURAMOTO, (50, 200, 800))
     tokens = {**plan.tokens, "noise": {"kappa": 1.6}}
     report = studied(dataclasses.replace(plan, tokens=tokens))
     failed = " ".join(check.claim for check in report.failed)
