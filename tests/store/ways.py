@@ -163,6 +163,9 @@ WAYS = {
         "blow-up": cells("line", GROWING, LINE_GAUSSIAN, (0.3, 1.0), cells=32, tolerance=1e-4),
         "rest": cells("line", SOFTMAX, LINE_GAUSSIAN, (20.0, 1e5, 1e9), 10, 10_000, cells=32, tolerance=1e-4),
         "plane": cells("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.02,), kappa=4, cells=24, tolerance=1e-4),
+        "looks within steps": cells(
+            "plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.02, 0.05, 0.06, 0.2, 0.5), cells=24, tolerance=1e-4
+        ),
         "box at rest": cells(
             "plane",
             {"kind": "softmax", "A": 0.3, "V": -1},
@@ -320,6 +323,7 @@ TELLING = {
         "missed[10]": "tails within the cells",
         "missed[11]": "edges seen early",
         "growth": "blow-up",
+        **dict.fromkeys(("reach_of_steps[0]", "steps_begun", "time[1]"), "looks within steps"),
         **{f"control_counts[{number}]": "edges under noise" for number in (1, 3)},
     },
     "gaussian": {
