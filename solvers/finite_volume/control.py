@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,9 @@ __all__ = ["ERROR_FLOOR", "ExactLimits", "Plan", "StepControl"]
 
 ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
-_STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
+# of the tolerance, for a step of rkc2, of which there are ten times as many, and for one that integrates noise exactly:
+# errors of both add up, where other steps are bounded by cells
+_STIFF_SHARE, _EXACT_SHARE = 0.03, 0.3
 _DOP853 = Dop853()
 
 
@@ -100,9 +102,11 @@ class StepControl:
         stable = self.cfl / emptying if emptying > 0 else np.inf
         ends = [target, *self.breaks]
 
-        def planned(stepper: ExplicitStepper, length: float, stiff: bool = False) -> Plan:
+        def planned(
+            stepper: ExplicitStepper, length: float, stiff: bool = False, exact: ExactLimits | None = None
+        ) -> Plan:
             end = next_end(time, length, ends)
-            return Plan(stepper, end - time, end, end in self.breaks, stiff)
+            return Plan(stepper, end - time, end, end in self.breaks, stiff, exact)
 
         plan = planned(self.stepper, min(self.step, stable))
         if self.step <= stable:
@@ -117,13 +121,14 @@ class StepControl:
                 costs[stiff] /= rule.UNKNOWN_GAIN
         if exact is not None:
             allowed = min(exact.longest, rule.EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf)
-            other = planned(_DOP853, min(self._exact.length or rule.EXACT_FIRST * self.step, allowed))
-            costs[replace(other, exact=exact)] = _price(exact.price * exact.stages, other.length)
+            other = planned(_DOP853, min(self._exact.length or rule.EXACT_FIRST * self.step, allowed), exact=exact)
+            costs[other] = _price(exact.price * exact.stages, other.length)
         return min(costs, key=lambda each: costs[each])
 
     def allowed(self, plan: Plan) -> float:
         """Relative error of a step as planned."""
-        return self.tolerance * (_STIFF_TOLERANCE_SHARE if plan.stiff else 1.0)
+        share = _STIFF_SHARE if plan.stiff else 1.0 if plan.exact is None else _EXACT_SHARE
+        return share * self.tolerance
 
     def vanished(self, time: float, target: float) -> bool:
         """Whether steps have become too short to go on."""

@@ -91,12 +91,11 @@ def windows_missed(form: Float, matrices: Float, grid: Grid) -> float:
 def mass_at_walls(density: Float) -> float:
     """By how much the mass `h sum u_i` of point values differs from `int u`, relative: `h^2 / 24` times the slopes at
     both walls, which are extrapolated from the differences of the nearest cells; density `(panels, rows, columns)`."""
-    found = 0.0
-    for axis in (1, 2) if density.shape[1] > 1 else (2,):
-        u = np.moveaxis(density, axis, 0)
-        for first, second, third in (u[:3], u[:-4:-1]):
-            found += float(np.abs(3.0 * second - 2.0 * first - third).sum())
-    return found / (24.0 * float(density.sum()))
+    ends = [density[..., :3], density[..., :-4:-1]]
+    if density.shape[1] > 1:
+        ends += [density[:, :3].swapaxes(1, 2), density[:, :-4:-1].swapaxes(1, 2)]
+    slopes = (3.0 * u[..., 1] - 2.0 * u[..., 0] - u[..., 2] for u in ends)
+    return sum(float(np.abs(slope).sum()) for slope in slopes) / (24.0 * float(density.sum()))
 
 
 def race(outflow: float, pace: Callable[[], float], until: float, most: float) -> Progress | None:

@@ -14,7 +14,14 @@ from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, Start, check_resolution, enough_cells
+from mfpde.solvers.finite_volume.cell_count import (
+    PILOT_TOLERANCE,
+    Range,
+    Start,
+    cells_over_tails,
+    check_resolution,
+    enough_cells,
+)
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import Missed
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
@@ -204,8 +211,11 @@ class Setup:
             return _CELLS_AT_REST[self.dimension]
         if self._noise > 0:
             return _CELLS_UNDER_NOISE[self.dimension]
-        covering = 1 if self.measure.compact else _CELLS_OVER_TAILS
-        return replace(_CELLS_MOVING[self.dimension], covering=covering)
+        within = _CELLS_MOVING[self.dimension]
+        if self.measure.compact:
+            return within
+        fewest = cells_over_tails(self._error, 0.25 * _MAX_LOG_RATIO)
+        return replace(within, fewest=max(within.fewest, fewest), covering=_CELLS_OVER_TAILS)
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:
