@@ -196,11 +196,19 @@ class Missed:
         smooth = self.order == 9 and not self.kinks
         return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
+    def left(self, step: float, widening: float) -> float:
+        """The share of a difference of both orders that noise leaves of it within a step."""
+        return self._wider(step, widening) ** -_DIFFERENCE_DAMPING
+
+    def _wider(self, step: float, widening: float) -> float:
+        """By which factor noise raises the variance of the layer."""
+        return 1.0 + step * widening / self.layer
+
     def add(self, step: float, before: Faults, after: Faults) -> None:
         """A step: its length, and what cells make wrong before and after it."""
         self.misled += step * _mean(before.sums, after.sums)
-        wider = 1.0 + step * min(before.widening, after.widening) / self.layer
-        damping = wider**-_DIFFERENCE_DAMPING
+        widening = min(before.widening, after.widening)
+        wider, damping = self._wider(step, widening), self.left(step, widening)
         self.differed = damping * self.differed + step * _mean(damping * before.fluxes, after.fluxes)
         if self.layer < np.inf:
             self.at_edges *= wider**-_EDGE_DAMPING
