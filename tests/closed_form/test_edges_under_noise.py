@@ -56,8 +56,8 @@ def test_laws_whose_edges_noise_smooths(name, solver, moments, density):
 
 @pytest.mark.parametrize("solver", [{}, {"cells": 128}, {"cells": 136}])
 def test_long_steps_do_not_err_by_what_cells_make_wrong_at_edges(solver):
-    """From t = 0.03 to 0.5 in one step, which was allowed a tenth of what noise had left nothing of by then: it was off by
-    up to 2.3 promises, and said that they were kept."""
+    """From t = 0.03 to 0.5 in one step, which was allowed a tenth of what noise had left nothing of by then: it was off
+    by up to 2.3 promises, and said that they were kept."""
     case = STORED["noisy-interval"]
     run = mfpde.solve(problem(case["problem"], case["times"], tolerance=1e-6, **solver))
     for known, time in zip([*case["earlier"], case], case["times"], strict=True):
