@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 from baselines.timing import best
-from finite_volume_tasks import BUMPS, COVARIANCE, MEAN, QUERY, SPOTS, VALUE, law, posed
+from finite_volume_tasks import BUMPS, COVARIANCE, MEAN, QUERY, SPOTS, VALUE, law, posed, started, steps
 
 import mfpde
 from mfpde.attention import lattice_sums, lattice_waves
@@ -73,22 +73,16 @@ def _timed(places: list[tuple[Any, str]]) -> Iterator[list[float]]:
             setattr(module, name, function)
 
 
-def _started(task: mfpde.Problem) -> Any:
-    """Its integration at t = 0."""
-    return task.solver.start(task.posed())  # type: ignore[union-attr]
-
-
 def _evaluations(task: mfpde.Problem) -> int:
     """How often a run asks for the drift."""
-    solution = _started(task)
-    while solution.time < task.time.until:
-        solution.advance(task.time.until, 10**9)
+    solution = started(task)
+    steps(solution, task.time.until)
     return int(solution.statistics()["evaluations"])
 
 
 def _sums_alone(task: mfpde.Problem, repeats: int) -> tuple[float, float, float]:
     """Seconds of the rates, of the NumPy form, and of the kernels of its sums."""
-    solution = _started(task)
+    solution = started(task)
     solution.advance(task.time.until, 1)
     system, state, now = solution._system, solution.solution, solution.time
     form = CellSystem(task.equation, system.grid, system.frame, system.scheme)
@@ -175,7 +169,7 @@ def share_rows() -> None:
 def thread_row(repeats: int) -> None:
     """A step at 256^2 on one thread and on two, in turn, so that a busy spell hits both."""
     task = posed([law(MEAN, COVARIANCE)], 10.0, **_PLANE, cells=256, box=[[-9, 9]] * 2)
-    solution, times = _started(task), {1: [], 2: []}
+    solution, times = started(task), {1: [], 2: []}
     solution.advance(10.0, 1)
     for _ in range(repeats):
         for threads, found in times.items():

@@ -21,6 +21,8 @@ __all__ = [
     "mfpde_error",
     "posed",
     "problem",
+    "started",
+    "steps",
 ]
 
 Array = NDArray[np.float64]
@@ -62,6 +64,17 @@ def posed(
 def problem(mean: Any, covariance: Any, until: float, **solver: Any) -> mfpde.Problem:
     """A = I, V = -I on a Gaussian."""
     return posed([law(mean, covariance)], until, **solver)
+
+
+def started(task: mfpde.Problem) -> Any:
+    """Its integration at t = 0."""
+    return task.solver.start(task.posed())  # type: ignore[union-attr]
+
+
+def steps(integration: Any, until: float) -> None:
+    """All of them."""
+    while integration.time < until:
+        integration.advance(until, 10**9)
 
 
 def closed_form(mean: Array, covariance: Array, until: float) -> tuple[Array, Array]:

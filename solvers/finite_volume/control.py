@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class Plan:
     jump: bool  # whether coefficients jump at the end: they are then asked for times before it only
     stiff: bool  # whether rkc2 takes it
     exact: ExactLimits | None = None  # where noise is integrated exactly, along the stages of dop853
+    price: float = np.inf  # of a unit of time, in evaluations of the explicit schemes
 
     @property
     def latest(self) -> float:
@@ -95,35 +96,38 @@ class StepControl:
         self._usual.length = length
 
     def plan(
-        self, time: float, target: float, outflow: float, spreading: float, exact: ExactLimits | None = None
+        self,
+        time: float,
+        target: float,
+        outflow: float,
+        spreading: float,
+        exact: ExactLimits | None = None,
+        longest: float = np.inf,
     ) -> Plan:
-        """The next step on the way to a target."""
+        """The next step on the way to a target, no longer than that."""
         emptying = outflow + spreading
         stable = self.cfl / emptying if emptying > 0 else np.inf
         ends = [target, *self.breaks]
 
-        def planned(
-            stepper: ExplicitStepper, length: float, stiff: bool = False, exact: ExactLimits | None = None
-        ) -> Plan:
-            end = next_end(time, length, ends)
-            return Plan(stepper, end - time, end, end in self.breaks, stiff, exact)
+        def planned(stepper: ExplicitStepper, length: float, stiff: bool = False) -> Plan:
+            end = next_end(time, min(length, longest), ends)
+            plan = Plan(stepper, end - time, end, end in self.breaks, stiff)
+            return replace(plan, price=_price(len(stepper.tableau.weights), plan.length))
 
-        plan = planned(self.stepper, min(self.step, stable))
+        plans = [planned(self.stepper, min(self.step, stable))]
         if self.step <= stable:
-            return plan
-        costs = {plan: _price(len(plan.stepper.tableau.weights), plan.length)}
+            return plans[0]
         if spreading > rule.STIFF_RATIO * outflow:
             reached = self._stiff.length or rule.STIFF_FIRST * stable
             reached = next_end(time, min(reached, rule.REACH_SHARE * rule.STAGES_MAX**2 / emptying), ends) - time
             stiff = planned(Rkc2.reaching(2 * reached * emptying), reached, stiff=True)
-            costs[stiff] = _price(len(stiff.stepper.tableau.weights), stiff.length)
-            if exact is not None and self._stiff.growing:
-                costs[stiff] /= rule.UNKNOWN_GAIN
+            gain = rule.UNKNOWN_GAIN if exact is not None and self._stiff.growing else 1.0
+            plans.append(replace(stiff, price=stiff.price / gain))
         if exact is not None:
             allowed = min(exact.longest, rule.EXACT_CFL / exact.outflow if exact.outflow > 0 else np.inf)
-            other = planned(_DOP853, min(self._exact.length or rule.EXACT_FIRST * self.step, allowed), exact=exact)
-            costs[other] = _price(exact.price * exact.stages, other.length)
-        return min(costs, key=lambda each: costs[each])
+            other = planned(_DOP853, min(self._exact.length or rule.EXACT_FIRST * self.step, allowed))
+            plans.append(replace(other, exact=exact, price=_price(exact.price * exact.stages, other.length)))
+        return min(plans, key=lambda each: each.price)
 
     def allowed(self, plan: Plan) -> float:
         """Relative error of a step as planned."""

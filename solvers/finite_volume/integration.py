@@ -2,117 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from mfpde.contracts import Accuracy, Integration, Progress, State
+from mfpde.contracts import Progress, State
 from mfpde.errors import ProblemError
-from mfpde.geometry import Layout
-from mfpde.measure import GridDensity
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.finite_volume.control import ExactLimits, StepControl
+from mfpde.solvers.finite_volume.between_steps import StepEnd
+from mfpde.solvers.finite_volume.control import ExactLimits, Plan
 from mfpde.solvers.finite_volume.diagnostics import (
-    MAX_CELLS_CROSSED,
     Faults,
-    Missed,
     endless,
-    inverse_growth,
     mass_at_walls,
-    moments_apart,
     narrow,
-    pace,
-    pace_of_frames,
-    race,
 )
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
 from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.initial import stacked
-from mfpde.solvers.finite_volume.layouts import fields_of, layout_of
 from mfpde.solvers.finite_volume.looks import between_looks, due, to_look
 from mfpde.solvers.finite_volume.marching import LEFT_OF_POLE, Ahead
-from mfpde.solvers.finite_volume.noise_steps import NoiseSteps
-from mfpde.solvers.finite_volume.open_ends import LEAK_MAX, OpenEnds
+from mfpde.solvers.finite_volume.open_ends import LEAK_MAX
+from mfpde.solvers.finite_volume.present import PresentSolution, StandAt
 from mfpde.solvers.finite_volume.rates import Rates
-from mfpde.solvers.finite_volume.solution import Solution, measure_of
+from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import Attempt, Start
-from mfpde.solvers.finite_volume.system import CellSystem
-from mfpde.solvers.stepping.pole import PoleLine
-from mfpde.solvers.stepping.steady_state import PUSH, Rest
-from mfpde.typing import AnyArray, Float
+from mfpde.solvers.stepping.steady_state import PUSH
+from mfpde.typing import AnyArray
 
 __all__ = ["FiniteVolumeIntegration"]
 
 _TRIED_MAX = 128  # steps in one call
+_BETWEEN_STEPS_SHARE = 0.1  # of the error that is allowed, which solutions within steps may have besides
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 
 
-class FiniteVolumeIntegration(Integration):
+class FiniteVolumeIntegration(PresentSolution):
     """Densities on panels, moved in steps that `StepControl` chooses, watched for what could go wrong."""
-
-    def __init__(
-        self,
-        system: CellSystem,
-        solution: Solution,
-        control: StepControl,
-        missed: Missed,
-        amplification: Amplification,
-        first: FirstInstants | None = None,
-    ) -> None:
-        self._system, self._solution, self._control = system, solution, control
-        self._noise_steps = NoiseSteps(system)
-        self._amplification, self._first, self._time = amplification, first, 0.0
-        self._growth, self._missed = PoleLine(), missed
-        self._rest = Rest(control.tolerance, max(control.breaks, default=0.0))
-        self._rates: Rates | None = system.rhs(0.0, solution)  # compiles before anybody measures a rate
-        self._kept: dict[str, tuple[object, Any]] = {}
-        self._faults: Faults | None = None
-        self._ends, self._evaluations = OpenEnds(system), 1
-        control.begin(control.first_step(pace_of_frames(solution, self._rates)))
-
-    @property
-    def solution(self) -> Solution:
-        return self._solution
-
-    def race(self, most: float = MAX_CELLS_CROSSED) -> Progress | None:
-        """How the run ends where tokens in tails cross more cells than that."""
-        return race(self._present_rates().outflow, lambda: self.pace, self._control.until, most)
-
-    @property
-    def missed(self) -> float:
-        """The most that cells have left out so far, with what they leave out between them now, relative to the peak."""
-        return replace(self._with_tails(), between=self._between()).at_most
-
-    @property
-    def grid(self) -> Grid:
-        return self._system.grid
-
-    @property
-    def finite(self) -> bool:
-        """Whether rates are numbers."""
-        rates = self._present_rates()
-        return all(np.isfinite(part).all() for part in (rates.speeds, rates.mean, rates.matrix))
-
-    @property
-    def pace(self) -> float:
-        """How fast the whole moves or changes, per unit time, relative to how wide it is."""
-        return pace(self.grid, self._solution, self._present_rates())
 
     # -- stepping
     # ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def time(self) -> float:
-        return self._time
-
     def advance(self, target: float, budget: int) -> Progress:
-        work = 0.0
+        self._go_on()
         if self._first is not None and self._time < min(self._first.until, target):
             self._pass(self._first, min(self._first.until, target))
+        stopped = self._step_to(target, budget)
+        if stopped is not None:
+            return stopped
+        if self._time > target:
+            return self._show(target)
+        self._amplification.see(self.residual())
+        if not self._rest.found:
+            self._missed.see_output(self._between())
+        return self._trouble() or Progress(State.REACHED)
+
+    def _step_to(self, target: float, budget: float) -> Progress | None:
+        """Step there, or past it; what stops the steps before."""
+        work = 0.0
         while self._time < target:
             trouble = self._trouble()
             if trouble is not None:
@@ -126,6 +76,7 @@ class FiniteVolumeIntegration(Integration):
                 work += self._system.cost(len(self._solution.mean))
             if self._rest.found:
                 self._time = target
+                self._between_steps.forget()
                 break
             evaluations, price = self._evaluations, self._system.cost(len(self._solution.mean))
             if not self._attempt(target, budget - work):
@@ -135,10 +86,7 @@ class FiniteVolumeIntegration(Integration):
                     "check the size of the coefficients against time.until, or try a smaller order",
                 )
             work += (self._evaluations - evaluations) * price + _STEP_OVERHEAD
-        self._amplification.see(self.residual())
-        if not self._rest.found:
-            self._missed.see_output(self._between())
-        return self._trouble() or Progress(State.REACHED)
+        return None
 
     def _pass(self, first: FirstInstants, time: float) -> None:
         """To a time in the first instants, from the initial data."""
@@ -149,12 +97,34 @@ class FiniteVolumeIntegration(Integration):
         self._time = self._missed.looked = time
         self._rates = self._faults = None
 
+    def _show(self, time: float) -> Progress:
+        """The solution at a time within the last step."""
+        end, self._ahead = self._step_end(), StandAt(self._time, self._solution, self._rates, self._faults)
+        shown, error = self._between_steps.at(time, end, self._error_between_steps)
+        self._time, self._solution, self._rates, self._faults = time, shown, None, None
+        self._missed.see_output(self._between() + error)
+        return Progress(State.REACHED)
+
+    def _go_on(self) -> None:
+        """From where steps have come to."""
+        if self._ahead is not None:
+            self._time, self._solution, self._rates, self._faults = self._ahead
+            self._ahead = None
+
+    def _step_end(self) -> StepEnd:
+        return StepEnd.of(self._time, self._solution, self._present_rates())
+
+    @property
+    def _error_between_steps(self) -> float:
+        """That may be left at output times within steps."""
+        return _BETWEEN_STEPS_SHARE * self._missed.allowed
+
     def _attempt(self, target: float, budget: float) -> bool:
         """Try one step, or a march of about that many microseconds; False when steps have become too short."""
         rates = self._present_rates()
         number, promised = self._control.counts["steps"], self._missed.allowed
         exact = self._noise_steps.limits(self._time, self._solution, rates, number, promised)
-        plan = self._control.plan(self._time, target, rates.outflow, rates.spreading, exact)
+        plan = self._plan(target, rates, exact)
         if self._control.vanished(self._time, target) or not plan.length > 0.0:  # cells may empty at once
             return False
         start = Start(self._time, self._solution, rates, (faults := self._present_faults()).fluxes)
@@ -162,6 +132,8 @@ class FiniteVolumeIntegration(Integration):
             return True
         # a long step leaves next to nothing of what cells make wrong at a sharp edge, and may not err by a share of it
         start = replace(start, roughness=faults.fluxes * self._missed.left(plan.length, faults.widening))
+        if target < self._control.until:
+            self._between_steps.begin(self._step_end())
         self._evaluations += plan.evaluations
         taken = self._system.step if plan.exact is None else self._noise_steps.step
         try:
@@ -178,7 +150,20 @@ class FiniteVolumeIntegration(Integration):
             if self._system.scheme.walls and not self._system.edges:
                 at_walls = (0.0 if plan.exact is None else plan.exact.wall_error) + mass_at_walls(solution.density)
             self._arrive((plan.end, plan.latest), replace(tried, solution=solution), faults, at_walls)
+            if plan.jump:
+                self._between_steps.forget()
+            elif target < self._control.until:
+                self._between_steps.arrive(self._step_end(), self._error_between_steps)
         return True
+
+    def _plan(self, target: float, rates: Rates, exact: ExactLimits | None) -> Plan:
+        """The next step: past the target where that pays, and the solution there will be known, otherwise to it."""
+        control, reach, where = self._control, self._between_steps.reach, (rates.outflow, rates.spreading, exact)
+        plan = control.plan(self._time, target, *where)
+        if reach == 0.0 or target >= control.until:
+            return plan
+        past = control.plan(self._time, control.until, *where, reach)
+        return past if past.price <= plan.price and not (past.jump and past.end > target) else plan
 
     def _march(self, start: Start, target: float, exact: ExactLimits | None, budget: float) -> bool:
         """Take usual steps in one compiled call, until Python has to look; False where the first is for Python."""
@@ -235,51 +220,8 @@ class FiniteVolumeIntegration(Integration):
     def _tails_matter(self) -> bool:
         return max(self._missed.tails, self._missed.sums) > _TAILS_SHARE_MIN * self._missed.allowed
 
-    def _with_tails(self) -> Missed:
-        """What has been missed, tails until now included: near a blow-up their last few steps are all that matters."""
-        missed, length = self._missed, self._time - self._missed.looked
-        if length <= 0.0 or self._rest.found:
-            return replace(missed)
-        before, solution, rates = float(np.nextafter(self._time, -np.inf)), self._solution, self._present_rates()
-        doubts = self._once("doubts", solution, lambda: self._system.doubts(before, solution, rates, length))
-        return missed.seen(self._time, *doubts)
-
-    def _between(self) -> float:
-        """Error of interpolation between the cells; not before the first instants, when cells hold edges."""
-        if self._first is not None and self._time == 0.0:
-            return 0.0
-        return float(self._once("between", self._solution, lambda: self._system.between_cells(self._solution)))
-
-    def _once(self, name: str, of: object, find: Callable[[], Any]) -> Any:
-        """What is found of an object, once for each."""
-        if name not in self._kept or self._kept[name][0] is not of:
-            self._kept[name] = of, find()
-        return self._kept[name][1]
-
-    def _present_rates(self) -> Rates:
-        return self._see(self._system.rhs(self._time, self._solution)) if self._rates is None else self._rates
-
-    def _present_faults(self) -> Faults:
-        solution, rates = self._solution, self._present_rates()
-        if self._faults is None:
-            system, rough = self._system, self._noise_steps.roughness(solution, rates)
-            misled, widening = system.misled(self._time, solution, rates), system.widening(self._time, solution)
-            self._faults = Faults(rough, misled, widening)
-        return self._faults
-
-    def _see(self, rates: Rates) -> Rates:
-        """Those at the present time, found just now."""
-        self._rates = rates
-        self._evaluations += 1
-        self._growth.add(self._time, inverse_growth(self._solution, rates))
-        return rates
-
     # -- rest
     # ---------------------------------------------------------------------------------------------------------
-
-    def fastest_rate(self) -> float:
-        """The share of a cell that leaves it per unit time."""
-        return self._present_rates().emptying
 
     def pushed(self) -> FiniteVolumeIntegration:
         """A copy whose densities are changed by waves of all parities, along all axes, another one for each panel."""
@@ -290,12 +232,9 @@ class FiniteVolumeIntegration(Integration):
         missed, unknown = replace(self._missed), Amplification(autonomous=False)
         copied = FiniteVolumeIntegration(copy(self._system), pushed, control, missed, unknown)
         copied.restore({**self.state(), "density": density})
+        copied._between_steps.forget()
         copied._rest.never()
         return copied
-
-    def distance(self, other: Integration) -> float:
-        """Of mean and covariance, relative to the widths along the axes."""
-        return moments_apart(self.measure(), other.measure())
 
     # -- watching
     # ---------------------------------------------------------------------------------------------------------
@@ -319,59 +258,23 @@ class FiniteVolumeIntegration(Integration):
 
     def _make_room(self, crowded: AnyArray) -> bool:
         """Lengthen the box at those ends; False where nothing is to be done, or it is too long."""
-        longer = self._ends.lengthened(self._solution, crowded)
+        before, longer = self.grid, self._ends.lengthened(self._solution, crowded)
         if longer is None:
             return False
         self._solution = longer
+        self._between_steps.lengthen(before, self.grid, self._system.goes_on)
         self._rates = self._faults = None
         return True
-
-    # -- what is seen
-    # ---------------------------------------------------------------------------------------------------------
-
-    @property
-    def layout(self) -> Layout:
-        layout: Layout = self._once("layout", self.grid, lambda: layout_of(self._system, len(self._solution.mean)))
-        return layout
-
-    def measure(self) -> GridDensity:
-        system = self._system
-        return measure_of(self._solution, system.grid, system.scheme.positions, closed=False, edges=system.edges)
-
-    def fields(self) -> dict[str, Float]:
-        return fields_of(self._system, self._solution, self.layout)
-
-    def residual(self) -> float:
-        rates, find = self._present_rates(), self._noise_steps.residual
-        return float(self._once("residual", rates, lambda: find(self._time, self._solution, rates)))
-
-    def accuracy(self) -> Accuracy:
-        return self._amplification.judged(replace(self._with_tails(), between=self._between()).accuracy())
-
-    def facts(self) -> dict[str, float]:
-        at_ends = 0.0 if self._system.edges else float(self.grid.edge_mass(self._solution.density).max())
-        return {"leak": max(self._ends.leak, at_ends)}
-
-    def counts(self) -> dict[str, float]:
-        return {
-            "panels": float(len(self._solution.mean)),
-            "cells": float(np.prod(self._system.grid.cells)),
-            **{name: float(count) for name, count in self._control.counts.items()},
-            "evaluations": float(self._evaluations),
-            "step": self._control.step,
-        }
-
-    def statistics(self) -> dict[str, float]:
-        return {**self.counts(), "cell-error": self._with_tails().so_far}
 
     # -- keeping
     # ---------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, AnyArray]:
         grid = self._system.grid
+        time, solution = (self._time, self._solution) if self._ahead is None else self._ahead[:2]
         return {
-            **self._solution._asdict(),
-            "time": np.array([self._time]),
+            **solution._asdict(),
+            "time": np.array([time, self._time]),
             "low": grid.low,
             "high": grid.high,
             "first_cells": np.array(self._ends.first_cells),
@@ -383,6 +286,7 @@ class FiniteVolumeIntegration(Integration):
             **self._noise_steps.arrays(),
             **self._rest.arrays(),
             **self._amplification.arrays(),
+            **self._between_steps.arrays(),
         }
 
     def restore(self, state: Mapping[str, AnyArray]) -> None:
@@ -392,8 +296,10 @@ class FiniteVolumeIntegration(Integration):
         cells = self._solution.density.shape[-self.grid.dimension :]
         self._system.grid = Grid(state["low"], state["high"], cells, self.grid.gaussian)
         self._ends.first_cells = tuple(int(count) for count in state["first_cells"])
-        for part in (self._control, self._noise_steps, self._rest, self._amplification):
+        for part in (self._control, self._noise_steps, self._rest, self._amplification, self._between_steps):
             part.restore(state)
         self._rates, self._faults = self._system.rhs(self._time, self._solution), None
         self._missed.restore(state["missed"])
         self._growth.restore(state["growth"])
+        if self._time > state["time"][1]:
+            self._show(float(state["time"][1]))

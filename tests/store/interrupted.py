@@ -81,7 +81,10 @@ class Whole:
 
     def __post_init__(self) -> None:
         until = self.way.until or self.way.looks[-1]
+        self._again = self.way.prepared(self.way.later or until)
         integration = self.way.prepared(until).start()
+        if until < self.way.looks[-1]:  # what goes on beyond the end of a run is a resumed one
+            integration = self._again.resume(kept_of(integration))
         for number, look in enumerate(self.way.looks):
             progress = Progress(State.UNDER_WAY)
             while progress.state is State.UNDER_WAY:
@@ -90,7 +93,6 @@ class Whole:
             self.seen.append(appearance(integration, progress))
             if progress.state is not State.REACHED:
                 break
-        self._again = self.way.prepared(self.way.later or until)
         self.fresh = self._again.start()
 
     def telling(self, most: int) -> list[Moment]:

@@ -39,7 +39,7 @@ def test_no_flip_is_silent_and_none_crashes(tmp_path, kind, flips):
     """Neither when the run is loaded nor when it is resumed."""
     found = campaign(KINDS[kind], begun(kind, tmp_path / "run.h5"), flips, seed=1)
     assert bad(found) == []
-    assert found["loaded: told"] >= 1
+    assert found["loaded: told"] >= flips // 30  # about an eighth of a file: ten flips may all miss it
     assert found["resumed: went on"] >= flips // 2
 
 
