@@ -191,7 +191,7 @@ def gaussians() -> Iterator[Case]:
 
 def flat() -> Iterator[Case]:
     """Mean and covariance, relative to the largest, of laws that are not Gaussian, and densities relative to their
-    peak, those of the positions of masked attention each for itself."""
+    peak, those of the positions of masked attention each for itself where they are on cells."""
     for entry in stored("flat") + stored("hard"):
 
         def error(run: mfpde.Run, entry: dict[str, Any] = entry) -> float:
@@ -203,7 +203,7 @@ def flat() -> Iterator[Case]:
             if "density" in entry:
                 known = [*entry.get("earlier", []), entry]
                 worst = max(worst, *map(off_density, at(run, entry["times"][-len(known) :]), known))
-            laws = (law for _, _, law in run.measure(-1).slices)
+            laws = (law for _, _, law in run.measure(-1).slices if isinstance(law, mfpde.GridDensity))
             return max(worst, *map(off_density, laws, entry.get("in_slices", [])), 0.0)
 
         yield Case(entry["name"], entry["problem"], entry["times"], entry["accuracy"], error)
