@@ -201,8 +201,8 @@ def flat() -> Iterator[Case]:
                 right = np.array(wanted[: found.size])
                 worst = max(worst, float(np.abs(found - right).max() / np.abs(right).max()))
             if "density" in entry:
-                known = [*entry.get("earlier", []), entry]
-                worst = max(worst, *map(off_density, at(run, entry["times"][-len(known) :]), known))
+                known = [*entry["earlier"], entry]
+                worst = max(worst, *map(off_density, at(run, entry["times"]), known))
             laws = (law for _, _, law in run.measure(-1).slices if isinstance(law, mfpde.GridDensity))
             return max(worst, *map(off_density, laws, entry.get("in_slices", [])), 0.0)
 
