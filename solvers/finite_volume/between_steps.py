@@ -18,14 +18,15 @@ from mfpde.solvers.finite_volume.grid import Grid
 from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.solution import Solution
 from mfpde.solvers.finite_volume.stepping import change_size
+from mfpde.solvers.kernels.between_steps import density_within
+from mfpde.solvers.kernels.finite_volume_update import combine
 from mfpde.typing import AnyArray, Float
 
 __all__ = ["BetweenSteps", "StepEnd"]
 
 _ENDS_MAX = 5  # of steps, that a polynomial goes through: of degree nine
-_REACH_SHARE = 0.9  # of the length at which the error of a polynomial would be what is allowed
+_REACH_SHARE = 0.2  # of what is allowed, that the next step is meant to leave: errors may grow from step to step
 _REACH_GROWTH, _REACH_DECAY = 4.0, 0.25  # of one step over the one before
-_BAND = 2.0  # times the larger density at the ends of a step, and of the smaller one: none between is beyond
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class BetweenSteps:
         """The last step has come there; `allowed` is the error of solutions within the next one."""
         length, self.reach = end.time - self._begun[-1].time, 0.0
         for count, _, error in self._found(end.time - 0.5 * length, end):
-            gain = (allowed / error) ** (1 / (2 * count - 2)) if error > 0.0 else np.inf
-            self.reach = max(self.reach, length * min(max(_REACH_SHARE * gain, _REACH_DECAY), _REACH_GROWTH))
+            gain = (_REACH_SHARE * allowed / error) ** (1 / (2 * count - 2)) if error > 0.0 else np.inf
+            self.reach = max(self.reach, length * min(max(gain, _REACH_DECAY), _REACH_GROWTH))
             if self.reach == _REACH_GROWTH * length:
                 break
 
@@ -131,10 +132,9 @@ def _through(ends: Sequence[StepEnd], time: float) -> Solution:
     )
     with np.errstate(all="ignore"):
         exponents = _combined(factors, *zip(*(each.logarithms for each in ends), strict=True))
-        density = np.where(np.isfinite(exponents), np.exp(exponents), density)
-    around = [each.density for each in solutions[-2:]]
-    density = np.clip(density, np.min(around, axis=0) / _BAND, np.max(around, axis=0) * _BAND)
-    density *= (around[-1].sum(axis=(1, 2)) / density.sum(axis=(1, 2)))[:, None, None]
+    before, after = (each.density.ravel() for each in (solutions[-2:][0], solutions[-1]))
+    density_within(exponents.ravel(), before, after, density.ravel())
+    density *= (solutions[-1].density.sum(axis=(1, 2)) / density.sum(axis=(1, 2)))[:, None, None]
     return Solution(density, mean, matrix)
 
 
@@ -142,8 +142,8 @@ def _combined(factors: Sequence[tuple[float, float]], values: Sequence[Float], s
     """What a polynomial makes of values, and of their slopes."""
     total = np.zeros_like(values[0])
     for (of_value, of_slope), value, slope in zip(factors, values, slopes, strict=True):
-        total += of_value * value
-        total += of_slope * slope
+        combine(value.ravel(), of_value, total.ravel())
+        combine(slope.ravel(), of_slope, total.ravel())
     return total
 
 

@@ -99,10 +99,10 @@ class FiniteVolumeIntegration(PresentSolution):
 
     def _show(self, time: float) -> Progress:
         """The solution at a time within the last step."""
-        end, self._ahead = self._step_end(), StandAt(self._time, self._solution, self._rates, self._faults)
-        shown, error = self._between_steps.at(time, end, self._error_between_steps)
-        self._time, self._solution, self._rates, self._faults = time, shown, None, None
+        shown, error = self._between_steps.at(time, self._step_end(), self._error_between_steps)
         self._missed.see_output(self._between() + error)
+        self._ahead = StandAt(self._time, self._solution, self._rates, self._faults)
+        self._time, self._solution, self._rates, self._faults = time, shown, None, None
         return Progress(State.REACHED)
 
     def _go_on(self) -> None:

@@ -34,8 +34,10 @@ SNAPSHOTS = 3
 FILES = {"run.png": b"\x89PNG", "run.gif": b"GIF89a", "run.pdf": b"%PDF"}
 #: a density and tokens, in every format; of the others a PNG: tests/unit/plotting draws and moves every form of run
 PRINTED = {"noisy-kuramoto", "sphere-tokens"}
-#: half a minute each: harmonics of all degrees on the sphere
-SLOW = ("maier-saupe", "onsager")
+#: one of each form of run has a report: its figure has the pictures that `plot` draws of all
+REPORTED = {*PRINTED, "blow-up", "characteristics", "gaussian-contraction", "gaussian-limits", "sphere-clusters"}
+#: half a minute each, harmonics of all degrees on the sphere; and four seconds each, where others have the same form
+SLOW = ("maier-saupe", "onsager", "keller-segel", "opinions", "repulsion", "square")
 
 
 def _timed(path: Path):
@@ -83,11 +85,14 @@ def test_an_example_goes_through_every_command(path, mfpde, tmp_path):
 
     shorter = {**problem.canonical(), "time": {**problem.canonical()["time"], "until": until}}
     (tmp_path / path.name).write_text(package.Problem.from_dict(shorter).to_yaml(), encoding="utf-8")
-    table = run("validate", path.name, "--quick", "--no-limit", "--report", "report")
+    reported = ("--report", "report") if path.stem in REPORTED else ()
+    table = run("validate", path.name, "--quick", "--no-limit", *reported)
     assert "FAILED" not in table
-    assert table.count("\nok") == len(json.loads((tmp_path / "report/report.json").read_text())["checks"]) >= 4
-    assert (tmp_path / f"report/{path.stem}.png").stat().st_size > 20_000
-    assert "data:image/png;base64," in (tmp_path / "report/index.html").read_text()
+    assert table.count("\nok") >= 4
+    if reported:
+        assert table.count("\nok") == len(json.loads((tmp_path / "report/report.json").read_text())["checks"])
+        assert (tmp_path / f"report/{path.stem}.png").stat().st_size > 20_000
+        assert "data:image/png;base64," in (tmp_path / "report/index.html").read_text()
 
 
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
@@ -124,4 +129,4 @@ def check_datasets(run) -> None:
 
 
 def test_the_examples_are_found():
-    assert {"blow-up", "characteristics", "noisy-kuramoto", *PRINTED, *SLOW} <= {path.stem for path in EXAMPLES}
+    assert {"noisy-kuramoto", *REPORTED, *SLOW} <= {path.stem for path in EXAMPLES}

@@ -104,7 +104,11 @@ def test_pieces_are_stored_and_go_on(tmp_path):
     points = np.array([[-1.0], [-0.1], [0.0], [0.1], [1.0]])
     assert (mfpde.load(tmp_path / "run.h5").measure(-1).evaluate(points) == run.measure(-1).evaluate(points)).all()
     onward = mfpde.Problem.from_dict(
-        {**task, "initial": {"kind": "snapshot", "file": str(tmp_path / "run.h5"), "index": 1}, "time": {"until": 0.5}}
+        {
+            **task,
+            "initial": {"kind": "snapshot", "file": str(tmp_path / "run.h5"), "index": 1},
+            "time": {"until": 0.5, "save": False},
+        }
     )
     again = mfpde.solve(onward).measure(-1)
     assert abs(again.covariance - run.measure(-1).covariance).max() < 1e-7

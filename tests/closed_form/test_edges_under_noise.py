@@ -96,9 +96,18 @@ def moved(kappa, time):
     return scale * first, scale**2 * (second - first**2) + spread, density
 
 
-@pytest.mark.parametrize("kappa", [2.0, 100.0, 1e4])
+SOLVERS = {"": {}, "few": {"cells": 96}, "rest": {"frame": "static"}, "box": {"box": [[-8, 8]], "cells": 320}}
+#: two and four seconds; a box has cells at rest under as little noise, too
+SLOW = {("rest", 100.0), ("rest", 1e4)}
+
+
 @pytest.mark.parametrize(
-    "solver", [{}, {"cells": 96}, {"frame": "static"}, {"box": [[-8, 8]], "cells": 320}], ids=["", "few", "rest", "box"]
+    ("kappa", "solver"),
+    [
+        pytest.param(kappa, solver, id=f"{name}-{kappa:g}", marks=pytest.mark.long if (name, kappa) in SLOW else ())
+        for name, solver in SOLVERS.items()
+        for kappa in (2.0, 100.0, 1e4)
+    ],
 )
 def test_two_intervals_keep_the_promise_or_say_so(kappa, solver):
     run = mfpde.solve(problem(intervals(kappa), [0.004, 0.5], **solver))
@@ -159,7 +168,7 @@ def test_what_the_first_instants_leave_at_edges_is_told(kappa):
         "noise": {"kappa": kappa},
     }
     times = [0.1, 0.3]
-    grid, exact = solve_by_waves(given, times, 5.0, 400)
+    grid, exact = solve_by_waves(given, times, 5.0, 256)
     run = mfpde.solve(problem(given, times, cells=128, tolerance=1e-5, frame="static"))
     found = [run.measure(index).evaluate(grid.x[:, None]) for index in (1, 2)]
     errors = [np.abs(mine - rho).max() / rho.max() for mine, rho in zip(found, exact, strict=True)]

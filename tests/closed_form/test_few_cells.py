@@ -29,7 +29,7 @@ STORED = {
 )
 def test_densities_keep_the_promise_or_say_so(name, solver):
     case = STORED[name]
-    time = {"until": case["times"][-1]}
+    time = {"until": case["times"][-1], "save": False}
     blocks = {**case["problem"], "solver": {"kind": "finite-volume", **solver}, "time": time}
     run = mfpde.solve(mfpde.Problem.from_dict(blocks))
     off = np.abs(run.measure(-1).evaluate(np.array(case["points"])) - case["density"]).max() / case["peak"]
@@ -46,7 +46,7 @@ def test_windows_of_kernels_narrower_than_cells_are_told(tolerance):
         "geometry": {"kind": "line"},
         "attention": {"kind": "l2", "Q": 1.177, "K": 1.257, "V": 1.353},
         "initial": {"kind": "gaussian", "mean": [0.023], "covariance": [[0.315]]},
-        "time": {"until": 1.777},
+        "time": {"until": 1.777, "save": False},
     }
     found, wanted = (
         mfpde.solve(mfpde.Problem.from_dict({**blocks, "solver": solver}))

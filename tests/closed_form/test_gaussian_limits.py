@@ -151,7 +151,8 @@ def test_what_turns_for_ever_has_no_limit():
 
 def test_the_mean_may_go_its_own_way():
     form = -np.outer(DIRECTION, DIRECTION)
-    assert message({"kind": "sinkhorn", "A": form, "V": 1.0}, mean=[0.1, 0.2]) == "tends to a line; its mean diverges"
+    leaving = {"kind": "sinkhorn", "A": form, "V": 1.0}
+    assert message(leaving, mean=[0.1, 0.2], until=30.0) == "tends to a line; its mean diverges"
     turning = {"kind": "sinkhorn", "A": [[0.0, 0.0], [0.0, 0.0]], "V": [[0.0, -1.0], [1.0, 0.0]]}
     assert message(turning, mean=[0.1, 0.2]) == "at rest; its mean turns"
 

@@ -12,12 +12,16 @@ import mfpde
 
 STORED = json.loads((Path(__file__).parents[1] / "reference" / "hard.json").read_text(encoding="utf-8"))["problems"]
 PROBLEMS = {case["name"]: case for case in STORED}
-#: words in the names of what takes more than some seconds: far tails, Sinkhorn on the plane, noise on wide boxes
+#: words in the names of what takes more than a second: far tails, Sinkhorn on the plane, noise on wide boxes; and what
+#: others hold: perceptrons, layers and masks from other data, test_edges_on_the_line.py, test_edges_under_noise.py
 LONG = {
-    "characteristics": ("student", "tent", "dome", "sinkhorn-s", "heads-spots", "sigmoid-spots"),
+    "characteristics": (
+        *("student", "tent", "dome", "sinkhorn-s", "heads-spots", "sigmoid-spots"),
+        *("tanh-spots", "layers-spots", "masked-spots", "sinkhorn-b"),
+    ),
     "finite-volume": (
-        *("student", "tent", "dome", "spots", "sinkhorn-s", "sinkhorn-d"),
-        *("noisy-s", "noisy-i", "noisy-m", "noisy-t", "noisy-h"),
+        *("student", "tent", "dome", "spots", "sinkhorn-s", "sinkhorn-d", "sinkhorn-b"),
+        *("noisy-s", "noisy-i", "noisy-m", "noisy-t", "noisy-h", "noisy-d", "noisy-linear", "relu-laplace"),
     ),
 }
 

@@ -325,7 +325,7 @@ def test_tails_that_softmax_sees_go_on_within_the_cells_and_beyond(monkeypatch):
             "noise": {"kappa": 0.1},
             "initial": {"kind": "mixture", "components": parts},
             "solver": {"kind": "finite-volume", "cells": 72},
-            "time": {"until": 0.05, "save": False},
+            "time": {"until": 0.02, "save": False},
         }
     )
     run = mfpde.solve(given)

@@ -1,6 +1,8 @@
 """The checkout as these tests see it: setup.cfg's packages, their folders and their modules."""
 
 import configparser
+import gc
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +44,14 @@ def module_name(installed: Path) -> str:
     """`mfpde/solvers/__init__.py` is `mfpde.solvers`."""
     parts = installed.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_collections() -> Iterator[None]:
+    """Syntax trees are a million objects without cycles: garbage collections would take two thirds of the time."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import pytest
 
@@ -75,17 +75,19 @@ def height_in_solvers(module: str) -> int:
     return HEIGHT_IN_SOLVERS.get(name, HEIGHT_IN_SOLVERS[FAMILIES])
 
 
-def all_imports(house) -> Iterator[tuple[str, str, str]]:
+@pytest.fixture(scope="module")
+def all_imports(house) -> list[tuple[str, str, str]]:
     """Module, place and target of every import between modules of mfpde; those of `mfpde/__init__.py` are lazy."""
-    modules = house.modules()
+    modules, found = house.modules(), []
     for name, path in modules.items():
         if name != "mfpde":
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            for line, target in imported(tree, name, is_package=path.name == "__init__.py", known=set(modules)):
-                yield name, f"{path.relative_to(house.root)}:{line}", target
+            for line, target in imported(tree, name, is_package=path.name == "__init__.py", known=modules.keys()):
+                found.append((name, f"{path.relative_to(house.root)}:{line}", target))
+    return found
 
 
-def imported(tree: ast.AST, module: str, *, is_package: bool, known: set[str]) -> Iterator[tuple[int, str]]:
+def imported(tree: ast.AST, module: str, *, is_package: bool, known: Set[str]) -> Iterator[tuple[int, str]]:
     """Line and target of every import from mfpde, wherever it stands: in functions and for type checkers, too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -105,9 +107,9 @@ def test_every_top_module_has_a_layer(house):
     assert not homeless, f"say in LAYERS of {__file__} (and in CONTRIBUTING.md) which layer {sorted(homeless)} is in"
 
 
-def test_imports_point_downwards(house):
+def test_imports_point_downwards(all_imports):
     wrong = []
-    for name, place, target in all_imports(house):
+    for name, place, target in all_imports:
         if target == "mfpde":
             wrong.append(f"{place} imports from mfpde itself: name the module that defines it")
         elif HEIGHT.get(top_of(target), 0) > HEIGHT.get(top_of(name), len(LAYERS)):
@@ -125,9 +127,9 @@ def cycles(edges: set[tuple[str, str]]) -> set[str]:
     return {start for start, ends in reached.items() if start in ends}
 
 
-def test_no_package_imports_itself_by_way_of_others(house):
+def test_no_package_imports_itself_by_way_of_others(all_imports):
     places: dict[tuple[str, str], str] = {}
-    for name, place, target in all_imports(house):
+    for name, place, target in all_imports:
         if room_of(name) != room_of(target):
             places.setdefault((room_of(name), room_of(target)), place)
     assert len(places) > 50

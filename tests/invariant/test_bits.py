@@ -13,8 +13,8 @@ EVERYWHERE = Path(__file__).with_name("everywhere.py")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-#: short to compile, with large kernels and with many small ones
-SOME = ("gaussian", "characteristics plane")
+#: short to compile
+SOME = ("characteristics circle",)
 
 
 def solve_everywhere(cache: Path, folder: Path, *words: str) -> dict[str, str]:
@@ -27,13 +27,15 @@ def solve_everywhere(cache: Path, folder: Path, *words: str) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("names", [SOME, pytest.param((), id="every solver", marks=pytest.mark.long)])
-def test_a_process_that_compiles_has_the_bits_of_one_that_does_not(names, tmp_path):
+@pytest.mark.parametrize(
+    ("names", "kernels"), [(SOME, 3), pytest.param((), 21, id="every solver", marks=pytest.mark.long)]
+)
+def test_a_process_that_compiles_has_the_bits_of_one_that_does_not(names, kernels, tmp_path):
     cache = tmp_path / "cache"
     first = solve_everywhere(cache, tmp_path, "first", *names)
     compiled = set(cache.rglob("*.nbc"))
     again = solve_everywhere(cache, tmp_path, "again", *names)
-    assert len(compiled) > 20, "the first process was to compile"
+    assert len(compiled) >= kernels, "the first process was to compile"
     since = {file.name.partition("-")[0] for file in set(cache.rglob("*.nbc")) - compiled}
     assert since == {"fast_fourier.copy_rows"}, "the second was to compile what is called by hand, and nothing else"
     expected = {**first, **{f"{name}, resumed": bits for name, bits in first.items()}}

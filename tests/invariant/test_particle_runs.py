@@ -93,11 +93,11 @@ def test_a_rotation_rotates_the_run(random):
     ],
 )
 def test_threads_change_no_bit(case, monkeypatch):
-    found = []
+    found, brief = [], {"until": 0.1, "save": False}
     for count in (1, 3):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
         monkeypatch.setattr("mfpde.solvers.particles.pairwise.thread_count", lambda count=count: count)
-        run = solved(initial={"kind": "von-mises", "direction": 1, "concentration": 2}, time={"until": 0.5}, **case)
+        run = solved(initial={"kind": "von-mises", "direction": 1, "concentration": 2}, time=brief, **case)
         found.append(run.positions)
     assert np.array_equal(*found)
 

@@ -40,7 +40,7 @@ def solved(case, unit):
         },
         "noise": {"kappa": kappa / unit**2},
         "solver": solver,
-        "time": {"until": 0.4, "save": False},
+        "time": {"until": 0.2, "save": False},
     }
     return mfpde.solve(mfpde.Problem.from_dict(problem))
 

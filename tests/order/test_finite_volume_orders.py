@@ -62,8 +62,9 @@ def test_transport_on_the_line(order):
     assert abs(observed(transported, order, *LINE[order], 1) - order) < 0.15
 
 
+#: two of those that the line tells of above; all of them go along one axis after the other there
 @pytest.mark.slow
-@pytest.mark.parametrize("order", PLANE)
+@pytest.mark.parametrize("order", [pytest.param(p, marks=pytest.mark.long if p in (2, 7) else ()) for p in PLANE])
 def test_transport_on_the_plane(order):
     assert abs(observed(transported, order, *PLANE[order], 2) - order) < 0.15
 

@@ -139,7 +139,7 @@ def unusual(tape: Tape, always: int) -> list[bool]:
 )
 def test_after_every_write_of_a_run(tape, tmp_path, own_times, chunk, monkeypatch):
     monkeypatch.setattr("mfpde.store.table._CHUNK_BYTES", chunk)
-    task = problem(until=14, **own_times)
+    task = problem(until=8, **own_times)
     run = solve(task, tmp_path / "run.h5", SMALL)
     whole = solve(task, None, SMALL)
     first = tape.commits[0][0]  # the file has no name before

@@ -49,7 +49,7 @@ def check_failed(path: Path, words: list[str], reason: str) -> mfpde.Run:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [190_123, 191_111, 340_000])
+@pytest.mark.parametrize("size", [190_123, pytest.param(191_111, marks=pytest.mark.long), 340_000])
 def test_largest_size_reached_while_running(tmp_path, size):
     path = tmp_path / "run.h5"
     words = ended(start(path, *WORDS, before=LIMIT.format(bytes=size)))

@@ -45,7 +45,7 @@ def chain(path: Path, dice: np.random.Generator, kills: int) -> int:
 
 @pytest.mark.slow
 def test_killed_again_and_again(tmp_path):
-    assert chain(tmp_path / "run.h5", np.random.default_rng(0), 5) >= 2
+    assert chain(tmp_path / "run.h5", np.random.default_rng(0), 3) >= 1
 
 
 @pytest.mark.slow

@@ -202,7 +202,7 @@ def test_equispaced_sums(n, spacing, tilt, random):
     assert (np.abs(second[:n] - terms @ places) <= rounding * n).all()
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", [pytest.param(2, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize("case", ["plane, heads in a box", "plane, heads"])
 def test_threads_share_large_panels(monkeypatch, case, threads):
     """Steps in parts, on some threads, have the bits of one call; blocks of rows end within the stencils of others."""

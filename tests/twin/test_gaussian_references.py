@@ -13,7 +13,11 @@ TABLE = json.loads((Path(__file__).resolve().parents[1] / "reference" / "gaussia
 PROBLEMS = {case["name"]: case for case in TABLE["problems"]}
 POLES = [name for name, case in PROBLEMS.items() if "pole" in case]
 #: the same laws from other data, or with what other problems have: a second each
-LONG = {"pole-l2", "pole-softmax", "pole-flat-noise", "pole-near", "pole-thin", "pole-layers", "growing-sinkhorn"}
+LONG = {
+    *("pole-l2", "pole-softmax", "pole-flat-noise", "pole-near", "pole-thin", "pole-layers", "growing-sinkhorn"),
+    *("pole-heads", "pole-relu"),
+    *("pole-3-log-2", "pole-linear"),  # in closed_form/test_gaussian_solver.py, too
+}
 
 
 def timed(names):

@@ -81,9 +81,9 @@ def test_few_point_masses_and_singular_matrices(kind):
 @pytest.mark.parametrize("kind", UNMASKED)
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_grids_are_sums_over_their_points(kind, dimension):
-    axis = np.linspace(-1.5, 1.4, 31)
+    axis = np.linspace(-1.5, 1.4, 21)
     random = np.random.default_rng(9)
-    density = mfpde.GridDensity.of([axis] * dimension, random.random((31,) * dimension), averages=False)
+    density = mfpde.GridDensity.of([axis] * dimension, random.random((21,) * dimension), averages=False)
     law = laws(dimension, 6.0)[kind]
     lattice = mfpde.Lattice.of([axis[:9]] * dimension, np.full(dimension, 0.1), 0.5 * np.eye(dimension) + 0.1)
     found = law.drift(density, lattice)

@@ -18,6 +18,12 @@ HALVES = np.array([1.1, 0.5])  # of its sides
 WALLS = ("maximum(0, 1e9*(1.1 - abs(0.8*x + 0.6*y)))", "maximum(0, 1e9*(0.5 - abs(0.8*y - 0.6*x)))")
 
 
+@pytest.fixture(scope="module")
+def rectangle():
+    """A written density, whose edges take two seconds to be found."""
+    return FlatDensity(WrittenDensity(" * ".join(f"minimum(1, {wall})" for wall in WALLS), Plane()))
+
+
 def test_few_nodes_of_a_law_on_a_disc_integrate_exponentials():
     """`1 - r^2`: `int e^{<w, x>} dmu = 8 I_2(|w|) / |w|^2`."""
     every = FlatDensity(WrittenDensity("maximum(0, 1 - x**2 - y**2)", Plane())).nodes(refinement=0.4)
@@ -29,19 +35,17 @@ def test_few_nodes_of_a_law_on_a_disc_integrate_exponentials():
         assert found == pytest.approx(8 * iv(2, size) / size**2, rel=accuracy)
 
 
-def test_cells_askew_to_a_rectangle_hold_shares_of_it():
+def test_cells_askew_to_a_rectangle_hold_shares_of_it(rectangle):
     """Areas of polygons, in coordinates in which the rectangle is upright."""
-    rectangle = FlatDensity(WrittenDensity(" * ".join(f"minimum(1, {wall})" for wall in WALLS), Plane()))
     axes, origin, matrix = (np.linspace(-2.6, 2.6, 9),) * 2, np.array([0.05, -0.02]), np.array([[0.5, 0.1], [0.0, 0.4]])
     upright = UniformBox(-HALVES, HALVES, Plane()).cell_averages(Lattice(axes, TURN @ origin, TURN @ matrix))
     averages = rectangle.cell_averages(Lattice(axes, origin, matrix))
     assert np.abs(averages - upright).max() < 1e-8 * upright.max()  # slopes are 1e-9 wide
 
 
-def test_cells_along_a_rectangle_whose_edges_are_faces_up_to_rounding(monkeypatch):
+def test_cells_along_a_rectangle_whose_edges_are_faces_up_to_rounding(rectangle, monkeypatch):
     """The frame of a run turns with the data: lines within a slope of 1e9 then hold rounding errors alone. Looking for
     edges in these took seven times as many values."""
-    rectangle = FlatDensity(WrittenDensity(" * ".join(f"minimum(1, {wall})" for wall in WALLS), Plane()))
     axes, matrix = (np.linspace(-1.5, 1.5, 25),) * 2, TURN.T * HALVES / 1.4375  # faces at the ends of both sides
     values, evaluate = [], Expression.__call__
 

@@ -58,7 +58,7 @@ def workers():
 
 @pytest.fixture(scope="module")
 def kuramoto():
-    return studied(planned(KURAMOTO))
+    return studied(planned(KURAMOTO, (50, 200, 800)))
 
 
 def test_independent_tokens_have_the_rates_of_theory(kuramoto, tmp_path):

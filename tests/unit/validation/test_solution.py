@@ -177,7 +177,7 @@ def test_what_was_reached_before_resolution_was_lost_is_checked():
         "attention": {"kind": "softmax", "beta": 9},
         "initial": {"kind": "von-mises", "direction": 1, "concentration": 2},
         "solver": {"kind": "spectral", "max_modes": 32, "tolerance": 1e-4},
-        "time": {"until": 20},
+        "time": {"until": 4},
     }
     report = examined(problem, quick=True)
     assert [check.passed for check in report.checks] == [False] + [True] * (len(report.checks) - 1)

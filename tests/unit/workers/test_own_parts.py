@@ -83,9 +83,10 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long  # five seconds; a sweep below has the same workers
 @pytest.mark.parametrize(
     ("script", "in_this_process"),
-    [("import parts_of_mine" + SCRIPT, False), pytest.param(MODULE + SCRIPT, True, marks=pytest.mark.long)],
+    [("import parts_of_mine" + SCRIPT, False), (MODULE + SCRIPT, True)],
     ids=["module", "script"],
 )
 def test_the_limit_of_a_problem_with_parts_of_its_own(script, in_this_process, tmp_path):
