@@ -153,7 +153,7 @@ def share_rows() -> None:
         (lattice_sums, "act_on_differences"),
         (lattice_waves, "_wave_factors"),
         (lattice_waves, "_convolve"),
-        (regular_grid, "_interpolate"),
+        (regular_grid, "_interpolate_lattice"),
     ]
     transforms = [(lattice_sums, name) for name in ("_transformed", "_restored")]
     for case, task in tasks.items():

@@ -29,8 +29,6 @@ from mfpde.transform.regular_grid import (
     STENCIL,
     STENCIL_NODES,
     STENCIL_WEIGHTS,
-    RegularGrid,
-    interpolated,
     lagrange_basis,
 )
 from mfpde.typing import AnyArray, Float
@@ -56,15 +54,14 @@ def sums_over_lattice(
 ) -> Float | None:
     """`sum_j m_j F(x_i - y_j)`, `(parts, m)`: components of forces, values or Laplacians; None where tables, or
     windows, do not do."""
-    steps, places = lattice.steps, _places(lattice, queries)
-    window = _window(lattice, places)
+    steps, placed = lattice.steps, _placed(lattice, queries)
+    window = _window(lattice, placed)
     found = _convolved(potential, space, what, steps, lattice.shape, masses, window)
     if found is None:
         return None
-    if places is None:
+    if placed is None:
         return found.reshape(found.shape[0], -1)
-    start = np.array([low for low, _ in window], dtype=float)
-    return interpolated(places.T, found, RegularGrid(start, 1.0, found.shape[1:]))
+    return placed.interpolated(found, np.array([low for low, _ in window], dtype=float))
 
 
 def right_at_kinks(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> bool:
@@ -79,13 +76,13 @@ def sums_of_nodes(potential: PairPotential, space: Geometry, lattice: Lattice, q
         torus, rough = _of_plane(potential, space, lattice, queries)
         return not (rough and _holds(torus))
     steps = lattice.steps
-    reach = _reach(steps, lattice.shape, _window(lattice, _places(lattice, queries)))
+    reach = _reach(steps, lattice.shape, _window(lattice, _placed(lattice, queries)))
     return abs(float(steps[0, 0])) <= widest_resolved(potential, space, "slopes", reach)
 
 
 def _of_plane(potential: PairPotential, space: Geometry, lattice: Lattice, queries: Queries) -> tuple[Torus, bool]:
     """The torus, and whether forces have kinks, or structure between the nodes."""
-    steps, window = lattice.steps, _window(lattice, _places(lattice, queries))
+    steps, window = lattice.steps, _window(lattice, _placed(lattice, queries))
     torus = torus_of(potential, space, steps, lattice.shape, window)
     return torus, _is_rough(potential, space, "slopes", steps, torus)
 
@@ -115,21 +112,28 @@ def _restored(spectra: AnyArray, sizes: tuple[int, ...], kept: tuple[slice, ...]
     return found
 
 
-def _places(lattice: Lattice, queries: Queries) -> Float | None:
-    """Of points, `(d, m)`, counted in nodes; none of the nodes themselves."""
+def _placed(lattice: Lattice, queries: Queries) -> Queries | None:
+    """Queries counted in nodes; none of the nodes themselves."""
     if queries is lattice:
         return None
     corner = lattice.origin + lattice.matrix @ np.array([axis[0] for axis in lattice.axes])
-    placed = queries.mapped(np.linalg.inv(lattice.steps).astype(float), about=corner)
-    return placed.vectors().reshape(lattice.dimension, -1)
+    return queries.mapped(_inverse(lattice.steps), about=corner)
 
 
-def _window(lattice: Lattice, places: Float | None) -> Window:
-    """All nodes that points are interpolated from, or of the lattice."""
-    if places is None:
+def _inverse(steps: Float) -> Float:
+    """Of the steps along one axis or two; a general one takes ten times as long."""
+    if steps.size == 1:
+        return np.asarray(1.0 / steps)
+    (a, b), (c, d) = steps.tolist()
+    return np.array([[d, -b], [-c, a]]) / (a * d - b * c)
+
+
+def _window(lattice: Lattice, placed: Queries | None) -> Window:
+    """All nodes that queries are interpolated from, or of the lattice."""
+    if placed is None:
         return tuple((0, count) for count in lattice.shape)
     around = STENCIL // 2
-    return tuple((math.floor(along.min()) - around, math.ceil(along.max()) + around + 1) for along in places)
+    return tuple((math.floor(low) - around, math.ceil(high) + around + 1) for low, high in placed.ends())
 
 
 def _convolved(

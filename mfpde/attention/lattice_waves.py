@@ -140,8 +140,8 @@ def _factors(
     if table is None:
         return None
     out, rows = np.empty((torus.sizes[1], torus.sizes[0] // 2 + 1)), torus.sizes[0]
-    _wave_factors(table, _SPACING / torus.reach, np.array(inverse).reshape(2, 2), rows, laplacian, out)
-    out *= abs(a * d - b * c)
+    matrix, scale = np.array(inverse).reshape(2, 2), abs(a * d - b * c)
+    _wave_factors(table, _SPACING / torus.reach, matrix, rows, scale, laplacian, out)
     return out
 
 

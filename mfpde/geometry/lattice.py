@@ -108,6 +108,22 @@ class Lattice(Queries):
         ends = np.array([max(abs(axis[0]), abs(axis[-1])) for axis in self.axes])
         return np.abs(self.matrix) @ ends + np.abs(self.origin)
 
+    def ends(self) -> list[tuple[float, float]]:
+        found, outer = [], [(float(axis[0]), float(axis[-1])) for axis in self.axes]
+        for start, row in zip(self.origin.tolist(), self.matrix.tolist(), strict=True):
+            spans = [(factor * first, factor * last) for factor, (first, last) in zip(row, outer, strict=True)]
+            found.append((start + sum(map(min, spans)), start + sum(map(max, spans))))
+        return found
+
+    def interpolated(self, fields: Float, start: Float) -> Float:
+        if self.dimension != 2:
+            return super().interpolated(fields, start)
+        from mfpde.transform.regular_grid import interpolated_on_lattice
+
+        axes = np.ascontiguousarray(self.axes[0]), np.ascontiguousarray(self.axes[1])
+        frame = np.ascontiguousarray(self.origin), np.ascontiguousarray(self.matrix)
+        return interpolated_on_lattice(axes, frame, np.ascontiguousarray(fields), start)
+
     def transformed(self, matrix: Float, vectors: Float) -> Float:
         from mfpde.transform import mapped  # compiled code, which a few particles do not need
 

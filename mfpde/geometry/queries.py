@@ -75,6 +75,18 @@ class Queries(ABC):
         """All of them, `(d, *shape)`."""
         return np.stack([self.along(unit) for unit in np.eye(self.dimension)])
 
+    def ends(self) -> list[tuple[float, float]]:
+        """The least and the largest number along each axis."""
+        return [(float(row.min()), float(row.max())) for row in self.vectors()]
+
+    def interpolated(self, fields: Float, start: Float) -> Float:
+        """Fields `(parts, *nodes)` on nodes one apart, from `start` on, at these places of the line or the plane,
+        `(parts, m)`."""
+        from mfpde.transform.regular_grid import RegularGrid, interpolated  # compiled code
+
+        places = self.vectors().reshape(self.dimension, -1).T
+        return interpolated(places, fields, RegularGrid(start, 1.0, fields.shape[1:]))
+
     def laid(self, values: Float) -> Float:
         """Vectors at the points, `(m, d)`, as `(d, *shape)`."""
         return np.ascontiguousarray(values.T).reshape(-1, *self.shape)

@@ -24,6 +24,7 @@ __all__ = [
     "STENCIL_WEIGHTS",
     "RegularGrid",
     "interpolated",
+    "interpolated_on_lattice",
     "lagrange_basis",
     "places",
     "spread",
@@ -91,36 +92,87 @@ def _spread(
                 at += columns
 
 
+class _Room(NamedTuple):
+    """Of what interpolates at a block of points."""
+
+    first: AnyArray  # nodes of their stencils
+    t: Float
+    ahead: Float
+    basis: Float
+    row: Float
+    factors: Float
+    nothing: Float
+
+
+@kernel
+def _interpolate_block(points: Float, fields: Float, start: Float, spacing: float, nodes: Float, weights: Float,
+                       room: _Room, low: int, out: Float) -> None:  # fmt: skip
+    """out `(parts, m)`, from low on, = fields `(parts, n_1, n_2)` at a block of points `(2, width)`."""
+    size, width, (parts, rows, columns) = nodes.size, points.shape[1], fields.shape
+    first, basis, flat = room.first, room.basis, fields.reshape(fields.size)
+    for k in range(1 if rows == 1 else 0, 2):
+        places(points[k], start[k], spacing, fields.shape[k + 1], first[k], room.t)
+        lagrange_rows(room.t[:width], nodes, weights, room.ahead, basis[k])
+    for q in range(width):
+        for i in range(room.factors.size):
+            room.factors[i] = basis[0, i, q]
+        for part in range(parts):
+            at = (part * rows + first[0, q]) * columns + first[1, q]
+            left, right = load(room.nothing, 0), load(room.nothing, 0)
+            for i in range(room.factors.size):
+                left = add_multiple(room.factors, i, load(flat, at), left)
+                right = add_multiple(room.factors, i, load(flat, at + LANES), right)
+                at += columns
+            store(room.row, 0, left)
+            store(room.row, LANES, right)
+            total = 0.0
+            for k in range(size):
+                total = fused(room.row[k], basis[1, k, q], total)
+            out[part, low + q] = total
+
+
+@allocating_kernel
+def _room(size: int, rows: int) -> _Room:
+    """For stencils of that size, on so many rows."""
+    first, t, ahead = np.zeros((2, POINTS_PER_BLOCK), np.int64), np.empty(POINTS_PER_BLOCK), np.empty(POINTS_PER_BLOCK)
+    basis, factors = np.ones((2, size, POINTS_PER_BLOCK)), np.ones(1 if rows == 1 else size)
+    return _Room(first, t, ahead, basis, np.empty(size), factors, np.zeros(LANES))
+
+
 @allocating_kernel
 def _interpolate(
     points: Float, fields: Float, start: Float, spacing: float, nodes: Float, weights: Float, out: Float
 ) -> None:
     """out `(parts, m)` = fields `(parts, n_1, n_2)` at points `(2, m)`."""
-    size, (parts, rows, columns), flat = nodes.size, fields.shape, fields.reshape(fields.size)
-    first, t = np.zeros((2, POINTS_PER_BLOCK), dtype=np.int64), np.empty(POINTS_PER_BLOCK)
-    ahead, basis = np.empty(POINTS_PER_BLOCK), np.ones((2, size, POINTS_PER_BLOCK))
-    row, factors, nothing = np.empty(size), np.ones(1 if rows == 1 else size), np.zeros(LANES)
+    room = _room(nodes.size, fields.shape[1])
     for low in range(0, points.shape[1], POINTS_PER_BLOCK):
-        width = min(POINTS_PER_BLOCK, points.shape[1] - low)
-        for k in range(1 if rows == 1 else 0, 2):
-            places(points[k, low : low + width], start[k], spacing, fields.shape[k + 1], first[k], t)
-            lagrange_rows(t[:width], nodes, weights, ahead, basis[k])
-        for q in range(width):
-            for i in range(factors.size):
-                factors[i] = basis[0, i, q]
-            for part in range(parts):
-                at = (part * rows + first[0, q]) * columns + first[1, q]
-                left, right = load(nothing, 0), load(nothing, 0)
-                for i in range(factors.size):
-                    left = add_multiple(factors, i, load(flat, at), left)
-                    right = add_multiple(factors, i, load(flat, at + LANES), right)
-                    at += columns
-                store(row, 0, left)
-                store(row, LANES, right)
-                total = 0.0
-                for k in range(size):
-                    total = fused(row[k], basis[1, k, q], total)
-                out[part, low + q] = total
+        block = points[:, low : low + POINTS_PER_BLOCK]
+        _interpolate_block(block, fields, start, spacing, nodes, weights, room, low, out)
+
+
+@allocating_kernel
+def _interpolate_lattice(
+    axes: tuple[Float, Float],
+    frame: tuple[Float, Float],
+    fields: Float,
+    start: Float,
+    nodes: Float,
+    weights: Float,
+    out: Float,
+) -> None:
+    """out `(parts, rows * columns)` = fields on nodes one apart at the points `origin + matrix z`, z on a grid of two
+    axes."""
+    (rows, columns), (origin, matrix) = axes, frame
+    room, points = _room(nodes.size, fields.shape[1]), np.empty((2, POINTS_PER_BLOCK))
+    for i in range(rows.size):
+        for low in range(0, columns.size, POINTS_PER_BLOCK):
+            width = min(POINTS_PER_BLOCK, columns.size - low)
+            for k in range(2):
+                begun = origin[k] + matrix[k, 0] * rows[i]
+                for j in range(width):
+                    points[k, j] = begun + matrix[k, 1] * columns[low + j]
+            at = i * columns.size + low
+            _interpolate_block(points[:, :width], fields, start, 1.0, nodes, weights, room, at, out)
 
 
 def _columns(points: Float, grid: RegularGrid) -> tuple[Float, Float]:
@@ -153,6 +205,25 @@ def interpolated(points: Float, fields: Float, grid: RegularGrid) -> Float:
         here = slice(*stretches[piece])
         columns, start = _columns(points[here], grid)
         _interpolate(columns, tables, start, grid.spacing, STENCIL_NODES, STENCIL_WEIGHTS, out[:, here])
+
+    run_pieces(work, len(stretches))
+    return out
+
+
+def interpolated_on_lattice(
+    axes: tuple[Float, Float], frame: tuple[Float, Float], fields: Float, start: Float
+) -> Float:
+    """Fields `(parts, n_1, n_2)` on nodes one apart, from `start` on, at the points `origin + matrix z`, z on the grid
+    of these axes: `(parts, m)`."""
+    columns = axes[1].size
+    stretches = pieces(axes[0].size, max(1, _POINTS_PER_PIECE // columns))
+    out = np.empty((fields.shape[0], axes[0].size * columns))
+
+    def work(piece: int) -> None:
+        low, high = stretches[piece]
+        here = out[:, low * columns : high * columns]
+        rows = axes[0][low:high], axes[1]
+        _interpolate_lattice(rows, frame, fields, start, STENCIL_NODES, STENCIL_WEIGHTS, here)
 
     run_pieces(work, len(stretches))
     return out

@@ -38,10 +38,12 @@ def _turns(index: int, count: int) -> float:
 
 
 @kernel
-def wave_factors(table: Float, spacing: float, inverse: Float, rows: int, laplacian: bool, out: Float) -> None:
-    """out `(columns, rows // 2 + 1)` = a function of |k|, in each interval of that length a row of coefficients of
-    powers of the place in it, from -1 to 1, or its product with -k^2; 0 for the shortest waves, which have no side to
-    which they move."""
+def wave_factors(
+    table: Float, spacing: float, inverse: Float, rows: int, scale: float, laplacian: bool, out: Float
+) -> None:
+    """out `(columns, rows // 2 + 1)` = scale times a function of |k|, in each interval of that length a row of
+    coefficients of powers of the place in it, from -1 to 1, or its product with -k^2; 0 for the shortest waves, which
+    have no side to which they move."""
     columns, waves = out.shape
     across, last = 2.0 * math.pi / spacing, table.shape[0] - 1
     for i in range(columns):
@@ -56,7 +58,7 @@ def wave_factors(table: Float, spacing: float, inverse: Float, rows: int, laplac
             value = row[row.size - 1]
             for power in range(row.size - 2, -1, -1):
                 value = fused(value, t, row[power])
-            out[i, j] = -value * (spacing * place) ** 2 if laplacian else value
+            out[i, j] = scale * (-value * (spacing * place) ** 2 if laplacian else value)
         if rows % 2 == 0:
             out[i, waves - 1] = 0.0
     for j in range(waves if columns % 2 == 0 else 0):

@@ -16,10 +16,18 @@ from mfpde.solvers.finite_volume.diagnostics import LEAST_WIDTH, narrowest_clust
 from mfpde.solvers.finite_volume.initial import Discretised
 from mfpde.solvers.finite_volume.integration import FiniteVolumeIntegration
 
-__all__ = ["PILOT_TOLERANCE", "Range", "Start", "TooFewCellsError", "check_resolution", "enough_cells"]
+__all__ = [
+    "PILOT_TOLERANCE",
+    "Range",
+    "Start",
+    "TooFewCellsError",
+    "cells_over_tails",
+    "check_resolution",
+    "enough_cells",
+]
 
-#: relative error of a time step of pilot runs
-PILOT_TOLERANCE = 1e-6
+#: relative error of a time step of pilot runs; at 1e-4 steps already leave waves that look like errors of cells
+PILOT_TOLERANCE = 1e-5
 #: cells of the run over those of the pilot run whose error is extrapolated
 MAX_EXTRAPOLATION = 2.5
 
@@ -29,6 +37,7 @@ _PILOT_SHARE = 0.6  # of the cells that the error asks for at the order of the s
 _MIN_ORDER = 2.0  # observed orders below it: the data are not smooth
 _MAX_ORDER = 9.0  # of the scheme
 _ERROR_SHARE = 0.3  # of the allowed error; pilot runs take other time steps
+_TAIL_FACTOR = 4.0  # times the density at the ends of the cells, relative to the peak: what tails beyond them leave out
 _PILOT_MICROSECONDS = 4_000_000  # work of a pilot run, by operation count
 _SLICE_MICROSECONDS = 50_000  # work between two reports
 _LOST_PEAK_ERROR = 0.9  # averaging error of the initial data, over the peak: only a peak between cells makes more
@@ -123,6 +132,12 @@ def enough_cells(
             return within.most
         more = _PILOT_SHARE * pilot.needed(wanted, _MAX_ORDER) if pilot.missed < math.inf else 0.0
         last, cells = pilot, min(_rounded(max(_PILOT_RATIO * cells, more)), within.most)
+
+
+def cells_over_tails(wanted: float, growth: float) -> int:
+    """A side, so many that Gaussian tails beyond them leave out what pilots may, where half the square of the
+    deviations that they cover grows so much with each cell: errors of fewer would say nothing of the order of more."""
+    return _rounded(math.log(_TAIL_FACTOR / (_ERROR_SHARE * wanted)) / growth)
 
 
 def _rounded(cells: float) -> int:

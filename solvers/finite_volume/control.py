@@ -19,9 +19,11 @@ __all__ = ["ERROR_FLOOR", "ExactLimits", "Plan", "StepControl"]
 
 ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
-_STIFF_TOLERANCE_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
-#: to so many tolerances at most while the solution moves or changes by its own width, or time grows e-fold
-_STIFF_TOLERANCE_SUM = 5.0
+# of the tolerance, for a step of rkc2, of which there are ten times as many, and for one that integrates noise exactly:
+# errors of both add up, where other steps are bounded by cells
+_STIFF_SHARE, _EXACT_SHARE = 0.03, 0.3
+#: of the tolerance, that steps of rkc2 add up to while the solution moves or changes by its own width, or time grows e-fold
+_STIFF_SUM = 1.7
 _DOP853 = Dop853()
 
 
@@ -131,10 +133,12 @@ class StepControl:
 
     def allowed(self, plan: Plan, pace: Callable[[], float]) -> float:
         """Relative error of a step as planned, from a solution that moves by so many of its widths per unit time."""
+        if plan.exact is not None:
+            return _EXACT_SHARE * self.tolerance
         if not plan.stiff:
             return self.tolerance
         changed = plan.length * max(pace(), 1.0 / plan.end)
-        return self.tolerance * min(_STIFF_TOLERANCE_SHARE, _STIFF_TOLERANCE_SUM * changed)
+        return min(_STIFF_SHARE, _STIFF_SUM * changed) * self.tolerance
 
     def vanished(self, time: float, target: float) -> bool:
         """Whether steps have become too short to go on."""

@@ -91,12 +91,11 @@ def windows_missed(form: Float, matrices: Float, grid: Grid) -> float:
 def mass_at_walls(density: Float) -> float:
     """By how much the mass `h sum u_i` of point values differs from `int u`, relative: `h^2 / 24` times the slopes at
     both walls, which are extrapolated from the differences of the nearest cells; density `(panels, rows, columns)`."""
-    found = 0.0
-    for axis in (1, 2) if density.shape[1] > 1 else (2,):
-        u = np.moveaxis(density, axis, 0)
-        for first, second, third in (u[:3], u[:-4:-1]):
-            found += float(np.abs(3.0 * second - 2.0 * first - third).sum())
-    return found / (24.0 * float(density.sum()))
+    ends = [density[..., :3], density[..., :-4:-1]]
+    if density.shape[1] > 1:
+        ends += [density[:, :3].swapaxes(1, 2), density[:, :-4:-1].swapaxes(1, 2)]
+    slopes = (3.0 * u[..., 1] - 2.0 * u[..., 0] - u[..., 2] for u in ends)
+    return sum(float(np.abs(slope).sum()) for slope in slopes) / (24.0 * float(density.sum()))
 
 
 def race(outflow: float, pace: Callable[[], float], until: float, most: float) -> Progress | None:
@@ -197,11 +196,19 @@ class Missed:
         smooth = self.order == 9 and not self.kinks
         return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
+    def left(self, step: float, widening: float) -> float:
+        """The share of a difference of both orders that noise leaves of it within a step."""
+        return self._wider(step, widening) ** -_DIFFERENCE_DAMPING
+
+    def _wider(self, step: float, widening: float) -> float:
+        """By which factor noise raises the variance of the layer."""
+        return 1.0 + step * widening / self.layer
+
     def add(self, step: float, before: Faults, after: Faults) -> None:
         """A step: its length, and what cells make wrong before and after it."""
         self.misled += step * _mean(before.sums, after.sums)
-        wider = 1.0 + step * min(before.widening, after.widening) / self.layer
-        damping = wider**-_DIFFERENCE_DAMPING
+        widening = min(before.widening, after.widening)
+        wider, damping = self._wider(step, widening), self.left(step, widening)
         self.differed = damping * self.differed + step * _mean(damping * before.fluxes, after.fluxes)
         if self.layer < np.inf:
             self.at_edges *= wider**-_EDGE_DAMPING

@@ -35,7 +35,6 @@ from mfpde.typing import AnyArray
 __all__ = ["FiniteVolumeIntegration"]
 
 _TRIED_MAX = 128  # steps in one call
-_BETWEEN_STEPS_SHARE = 0.1  # of the error that is allowed, which solutions within steps may have besides
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 
@@ -99,7 +98,7 @@ class FiniteVolumeIntegration(PresentSolution):
 
     def _show(self, time: float) -> Progress:
         """The solution at a time within the last step."""
-        shown, error = self._between_steps.at(time, self._step_end(), self._error_between_steps)
+        shown, error = self._between_steps.at(time, self._step_end(), self._control.tolerance)
         self._missed.see_output(self._between() + error)
         self._ahead = StandAt(self._time, self._solution, self._rates, self._faults)
         self._time, self._solution, self._rates, self._faults = time, shown, None, None
@@ -114,11 +113,6 @@ class FiniteVolumeIntegration(PresentSolution):
     def _step_end(self) -> StepEnd:
         return StepEnd.of(self._time, self._solution, self._present_rates())
 
-    @property
-    def _error_between_steps(self) -> float:
-        """That may be left at output times within steps."""
-        return _BETWEEN_STEPS_SHARE * self._missed.allowed
-
     def _attempt(self, target: float, budget: float) -> bool:
         """Try one step, or a march of about that many microseconds; False when steps have become too short."""
         rates = self._present_rates()
@@ -130,6 +124,8 @@ class FiniteVolumeIntegration(PresentSolution):
         start = Start(self._time, self._solution, rates, (faults := self._present_faults()).fluxes)
         if plan.exact is None and not plan.stiff and self._march(start, target, exact, budget):
             return True
+        # a long step leaves next to nothing of what cells make wrong at a sharp edge, and may not err by a share of it
+        start = replace(start, roughness=faults.fluxes * self._missed.left(plan.length, faults.widening))
         if target < self._control.until:
             self._between_steps.begin(self._step_end())
         self._evaluations += plan.evaluations
@@ -151,7 +147,7 @@ class FiniteVolumeIntegration(PresentSolution):
             if plan.jump:
                 self._between_steps.forget()
             elif target < self._control.until:
-                self._between_steps.arrive(self._step_end(), self._error_between_steps)
+                self._between_steps.arrive(self._step_end(), self._control.tolerance)
         return True
 
     def _plan(self, target: float, rates: Rates, exact: ExactLimits | None) -> Plan:

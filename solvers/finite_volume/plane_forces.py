@@ -49,13 +49,12 @@ class ForcesOfPlane:
         return True
 
     def _find_pairs(self, pair: PairPotential, solution: Solution, grid: Grid, out: Float) -> bool:
-        frames = lattices(solution, grid)
+        frames, masses = lattices(solution, grid), solution.density * grid.volume
         for panel, lattice in enumerate(frames):
             for source, other in enumerate(frames):
-                found = sums_over_lattice(pair, self._space, "slopes", other, solution.density[source], lattice)
+                found = sums_over_lattice(pair, self._space, "slopes", other, masses[source], lattice)
                 if found is None:
                     return False
-                found *= grid.volume
                 if source == 0:
                     out[panel] = found.reshape(out[panel].shape)
                 else:

@@ -14,7 +14,14 @@ from mfpde.contracts import PROMISED
 from mfpde.errors import ProblemError
 from mfpde.measure import Measure
 from mfpde.solvers.amplification import Amplification
-from mfpde.solvers.finite_volume.cell_count import PILOT_TOLERANCE, Range, Start, check_resolution, enough_cells
+from mfpde.solvers.finite_volume.cell_count import (
+    PILOT_TOLERANCE,
+    Range,
+    Start,
+    cells_over_tails,
+    check_resolution,
+    enough_cells,
+)
 from mfpde.solvers.finite_volume.control import StepControl
 from mfpde.solvers.finite_volume.diagnostics import Missed
 from mfpde.solvers.finite_volume.first_instants import FirstInstants
@@ -39,16 +46,16 @@ if TYPE_CHECKING:
 __all__ = ["Setup"]
 
 # cells a side, by dimension: the fewest, as many as pay where data are not smooth, the most
-_CELLS_MOVING = {1: Range(24, 512, 1024), 2: Range(24, 96, 192)}
+_CELLS_MOVING = {1: Range(20, 512, 1024), 2: Range(20, 96, 192)}
 _CELLS_UNDER_NOISE = {1: Range(64, 512, 1024), 2: Range(64, 96, 192)}  # on fewer g is continued: no step is exact
 _CELLS_OF_PIECES = Range(32, 512, 1024)  # polynomials of degree eight at both ends
 _CELLS_AT_REST = {1: Range(64, 512, 2048), 2: Range(32, 192, 256)}  # frames that do not move need more
 # the fewest that reach as far out as tails may matter; without a tolerance, smooth data have digits to spare
 _FEWEST_WITH_TAILS = {1: 64, 2: 32}
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
-_STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
+_STEP_TOLERANCE_DEFAULT = 3e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
-_STEP_SHARE = 0.1  # of solver.tolerance, for one time step
+_STEP_SHARE = 0.3  # of solver.tolerance, for one time step: errors of 0.1 and 1 are those of cells as well
 _ORDER_OF_PIECES_MIN = 7  # lower orders are there for data that nothing is known of
 _COARSE_CELLS, _COARSE_TOLERANCE = {1: 48, 2: 24}, 1e-5  # of the run that finds a static box
 _BOX_DEVIATIONS = 9.0  # standard deviations that cells cover; the closure continues the tail
@@ -204,8 +211,11 @@ class Setup:
             return _CELLS_AT_REST[self.dimension]
         if self._noise > 0:
             return _CELLS_UNDER_NOISE[self.dimension]
-        covering = 1 if self.measure.compact else _CELLS_OVER_TAILS
-        return replace(_CELLS_MOVING[self.dimension], covering=covering)
+        within = _CELLS_MOVING[self.dimension]
+        if self.measure.compact:
+            return within
+        fewest = cells_over_tails(self._error, 0.25 * _MAX_LOG_RATIO)
+        return replace(within, fewest=max(within.fewest, fewest), covering=_CELLS_OVER_TAILS)
 
     def _on_grid(self, parts: list[Part], grid: Grid, pilot: bool) -> list[Discretised]:
         if self.pieces:

@@ -54,6 +54,18 @@ def test_laws_whose_edges_noise_smooths(name, solver, moments, density):
     assert honest(run, off)
 
 
+@pytest.mark.parametrize("solver", [{}, {"cells": 128}, {"cells": 136}])
+def test_long_steps_do_not_err_by_what_cells_make_wrong_at_edges(solver):
+    """From t = 0.03 to 0.5 in one step, which was allowed a tenth of what noise had left nothing of by then: it was off
+    by up to 2.3 promises, and said that they were kept."""
+    case = STORED["noisy-interval"]
+    run = mfpde.solve(problem(case["problem"], case["times"], tolerance=1e-6, **solver))
+    for known, time in zip([*case["earlier"], case], case["times"], strict=True):
+        found = run.measure(int(np.searchsorted(run.times, time))).evaluate(np.array(known["points"]))
+        assert np.abs(found - known["density"]).max() < 2e-6 * known["peak"]
+    assert run.outcome.accuracy.kept
+
+
 def intervals(kappa):
     """`G(x) = -M_2 x`: tokens are at `L x_0` plus a normal law of variance s."""
     components = [{"kind": "uniform", "box": [[low, high]], "weight": share} for low, high, share in TWO]
@@ -236,7 +248,7 @@ def test_tails_that_matter_within_the_last_steps_before_a_blow_up_are_told():
     noisy = {"geometry": {"kind": "line"}, "attention": law, "initial": interval, "noise": {"kappa": 4}}
     few, many = (
         mfpde.solve(problem(noisy, [1.14], cells=cells, tolerance=tolerance))
-        for cells, tolerance in ((128, 1e-5), (512, 1e-8))
+        for cells, tolerance in ((128, 3e-5), (512, 1e-8))
     )
     variances = [float(run.measure(-1).covariance[0, 0]) for run in (few, many)]
     assert abs(variances[0] / variances[1] - 1) > few.outcome.accuracy.promised
@@ -264,7 +276,7 @@ def test_slopes_at_walls_are_part_of_the_estimate():
     interval = {"kind": "uniform", "box": [[-1, 1]]}
     law = {"kind": "l2", "Q": 1, "K": 1, "V": 2}
     noisy = {"geometry": {"kind": "line"}, "attention": law, "initial": interval, "noise": {"kappa": 10}}
-    run = mfpde.solve(problem(noisy, [1.0], box=[[-1, 1]], cells=256, tolerance=1e-6))
+    run = mfpde.solve(problem(noisy, [1.0], box=[[-1, 1]], cells=256, tolerance=1e-7))  # steps leave next to nothing
     error = float(np.abs(run.measure(-1).evaluate(x[:, None]) - wanted).max() / wanted.max())
     assert error == pytest.approx(7.5e-4, rel=0.1)
     assert error < run.outcome.accuracy.estimate < 2 * error

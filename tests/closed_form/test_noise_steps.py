@@ -219,7 +219,8 @@ def test_moving_frames_follow_an_independent_program(name: str) -> None:
     for index, expected in zip(np.searchsorted(run.times, times), entry["moments"], strict=True):
         measure = run.measure(int(index))
         found = np.concatenate([measure.mean, measure.covariance.ravel()])
-        assert np.abs(found - expected[: found.size]).max() < (1e-10 if line else 2e-8)
+        within_a_step = 1e-9 if index < len(run.times) - 1 else 1e-10  # where a tenth of the promise, 1e-8, is allowed
+        assert np.abs(found - expected[: found.size]).max() < (within_a_step if line else 2e-8)
         assert abs(measure.mass - 1.0) < 1e-13
         assert min(panel.masses.min() for panel in measure.panels) >= 0.0
 

@@ -7,17 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from reference.flat import Moved, moments, slices, solve_by_nodes
+from reference.flat import Array, Moved, moments, slices, solve_by_nodes
 from reference.flat_waves import solve_by_waves
 
 SHOWN = 12  # densities of each problem
 
 
+def cuts_of(task: dict[str, Any], count: int) -> list[slice]:
+    """Where the nodes of each slice stand."""
+    ends = np.cumsum([len(part[0]) for part in slices(task, count)])
+    return [slice(a, b) for a, b in pairwise([0, *ends])]
+
+
 def parts_of(task: dict[str, Any], now: Moved, count: int) -> list[list[float]]:
     """Moments of each slice."""
-    ends = np.cumsum([len(part[0]) for part in slices(task, count)])
-    cuts = [slice(a, b) for a, b in pairwise([0, *ends])]
+    cuts = cuts_of(task, count)
     return [moments(now.nodes[cut], now.weights[cut] / now.weights[cut].sum()) for cut in cuts]
+
+
+def shown(nodes: Array, log_density: Array) -> dict[str, Any]:
+    """Some of the nodes, the density there and at its peak."""
+    seen = np.flatnonzero(log_density - log_density.max() > -12)
+    some = seen[np.linspace(0, seen.size - 1, SHOWN).astype(int)]
+    density, peak = np.exp(log_density[some]).tolist(), float(np.exp(log_density.max()))
+    return {"points": nodes[some].tolist(), "density": density, "peak": peak}
 
 
 def moved_case(name: str, task: dict[str, Any], times: list[float], counts: tuple[int, int]) -> dict[str, Any]:
@@ -27,13 +40,11 @@ def moved_case(name: str, task: dict[str, Any], times: list[float], counts: tupl
     if task["attention"]["kind"] == "masked":
         row["slices"] = parts_of(task, end, counts[1])
         rough = parts_of(task, coarse[-1], counts[0])
+        row["in_slices"] = [shown(end.nodes[cut], end.log_density[cut]) for cut in cuts_of(task, counts[1])]
         expected_all, twice_all = [*expected, *row["slices"]], [*twice, *rough]
     else:
-        relative = end.log_density - end.log_density.max()
-        seen = np.flatnonzero(relative > -12)
-        shown = seen[np.linspace(0, seen.size - 1, SHOWN).astype(int)]
-        row["points"], row["density"] = end.nodes[shown].tolist(), np.exp(end.log_density[shown]).tolist()
-        row["peak"] = float(np.exp(end.log_density.max()))
+        row |= shown(end.nodes, end.log_density)
+        row["earlier"] = [shown(now.nodes, now.log_density) for now in fine[:-1]]
         expected_all, twice_all = expected, twice
     accuracy = max(1e-14, 2 * float(np.abs(np.subtract(expected_all, twice_all)).max()))
     return {"name": name, "problem": task, "times": times, "accuracy": accuracy, "moments": expected, **row}
@@ -48,19 +59,17 @@ def noisy_case(
         several = task["attention"]["kind"] == "masked"
         wholes = [np.mean(rho, axis=0) if several else rho for rho in rows]
         found.append([moments(grid.points, rho.ravel() * grid.volume) for rho in wholes])
-    row = {}
+    row: dict[str, Any] = {}
     if several:
         row["slices"] = [moments(grid.points, rho.ravel() * grid.volume) for rho in rows[-1]]
-    seen = np.flatnonzero(wholes[-1].ravel() > 1e-5 * wholes[-1].max())
-    shown = seen[np.linspace(0, seen.size - 1, SHOWN).astype(int)]
+    logs = [np.log(np.maximum(rho.ravel(), np.finfo(float).tiny)) for rho in wholes]
+    row |= shown(grid.points, logs[-1])
+    row["earlier"] = [shown(grid.points, log) for log in logs[:-1]]
     return {
         "name": name,
         "problem": task,
         "times": times,
         "accuracy": max(1e-14, 2 * float(np.abs(np.subtract(*found)).max())),
         "moments": found[1],
-        "points": grid.points[shown].tolist(),
-        "density": wholes[-1].ravel()[shown].tolist(),
-        "peak": float(wholes[-1].max()),
         **row,
     }

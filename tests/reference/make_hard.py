@@ -209,8 +209,8 @@ NOISY_PLANE: list[Case] = [
 def write(rows: list[dict[str, Any]]) -> None:
     about = (
         "moments: mean, covariance row by row, third central moments, int cos(x_1 + 2 x_2) dmu, at each time; slices: "
-        "the same of each position at the last time; density at points at the last time; accuracy: of the moments; "
-        "written by make_hard.py"
+        "the same of each position at the last time; in_slices: its density there; density at points at the last time, "
+        "and earlier; accuracy: of the moments; written by make_hard.py"
     )
     lines = ",\n".join(json.dumps(row) for row in rows)
     TARGET.write_text(f'{{"about": {json.dumps(about)},\n"problems": [\n{lines}\n]}}\n')

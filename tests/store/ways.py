@@ -160,7 +160,7 @@ WAYS = {
             cells=48,
             tolerance=1e-3,
         ),
-        "blow-up": cells("line", GROWING, LINE_GAUSSIAN, (0.3, 1.0), cells=32, tolerance=1e-4),
+        "blow-up": cells("line", GROWING, LINE_GAUSSIAN, (0.3, 1.0), cells=32, tolerance=3e-5),
         "rest": cells("line", SOFTMAX, LINE_GAUSSIAN, (20.0, 1e5, 1e9), 10, 10_000, cells=32, tolerance=1e-4),
         "plane": cells("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.02,), kappa=4, cells=24, tolerance=1e-4),
         "looks within steps": cells(

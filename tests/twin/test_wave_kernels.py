@@ -35,7 +35,7 @@ def test_factors(sizes, laplacian):
     values = np.exp(-0.01 * (spacing * (np.arange(count)[:, None] + 0.5 * (1 + t))) ** 2)
     table = np.linalg.solve(np.vander(t, increasing=True), values.T).T.copy()
     factors = np.empty(half(wanted, sizes).shape)
-    wave_factors(table, spacing, np.linalg.inv(STEPS), sizes[0], laplacian, factors)
+    wave_factors(table, spacing, np.linalg.inv(STEPS), sizes[0], 1.0, laplacian, factors)
     np.testing.assert_allclose(factors, half(wanted, sizes), atol=1e-13 * np.abs(wanted).max())
 
 
