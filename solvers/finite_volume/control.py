@@ -22,7 +22,7 @@ _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, 
 # of the tolerance, for a step of rkc2, of which there are ten times as many, and for one that integrates noise exactly:
 # errors of both add up, where other steps are bounded by cells
 _STIFF_SHARE, _EXACT_SHARE = 0.03, 0.3
-#: of the tolerance, that steps of rkc2 add up to while the solution moves or changes by its own width, or time grows e-fold
+#: of the tolerance, that steps of rkc2 add up to while the solution moves or changes by its width, or time grows e-fold
 _STIFF_SUM = 1.7
 _DOP853 = Dop853()
 
