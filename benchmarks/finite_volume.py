@@ -3,7 +3,8 @@
     python benchmarks/finite_volume.py [--quick] [--pypde PYTHON] [--figure docs/static/line_work_precision.svg]
 
 Rows: NumPy and py-pde at their own errors; what an evaluation of the rates costs, in exponentials of a compiled loop,
-and beside the sums alone; the share of compiled calls; two threads; with `--figure` error against time on the line.
+and beside the sums alone; what snapshots cost; the share of compiled calls; two threads; with `--figure` error against
+time on the line.
 `--pypde` names a Python that has py-pde (this one where it has it), which then times itself. All is warm, what py-pde
 compiles and sets up left out; seconds are of the processor where one thread works, and of the clock on the wall for
 two. Errors are integrals of |error| against the Gaussian's closed form, cell averages against cell averages and point
@@ -27,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import numpy as np
 from baselines.numpy_finite_volume import Line, solve_line, solve_plane
 from baselines.timing import best, best_after
-from finite_volume_costs import evaluation_rows, share_rows, thread_row
+from finite_volume_costs import evaluation_rows, share_rows, snapshot_rows, thread_row
 from finite_volume_figure import work_precision
 from finite_volume_tasks import COVARIANCE, MEAN, Array, closed_form, gaussian, mfpde_error, problem, started, steps
 from scipy.special import ndtr
@@ -157,6 +158,7 @@ def main() -> None:
         print("(py-pde left out: --pypde names a Python that has it; pip install py-pde brings it)")
     plane(repeats)
     evaluation_rows(2 * repeats + 1)
+    snapshot_rows(repeats)
     share_rows()
     thread_row(2 * repeats + 1)
     if arguments.figure:

@@ -25,7 +25,7 @@ from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.transform import plane_grid, plane_rows, regular_grid
 from mfpde.transform.exponential import exponential
 
-__all__ = ["evaluation_rows", "share_rows", "thread_row"]
+__all__ = ["evaluation_rows", "share_rows", "snapshot_rows", "thread_row"]
 
 _PLANE = {"query": QUERY, "value": VALUE}
 _PULL = "exp(-r**2) - 0.6*exp(-r**2/4)"  # attraction of short range, repulsion of long range
@@ -119,6 +119,21 @@ def evaluation_rows(repeats: int) -> None:
         print(
             f"{case:44}{whole * 1e6:9.0f} us, {whole / sums:.2f} times its sums{told}; NumPy form {form * 1e6:.0f} us"
         )
+
+
+def snapshot_rows(repeats: int) -> None:
+    """What a hundred snapshots cost beside a run without them."""
+    tasks = {
+        "plane, 64^2 moving, two panels": posed(SPOTS, 2.0, **_PLANE, cells=64),
+        "plane, 128^2 moving, noise": posed([law(MEAN, COVARIANCE)], 2.0, **_PLANE, kappa=10.0, cells=128),
+        "line, an interval": posed([{"kind": "uniform", "box": [[-1, 1]]}], 2.0),
+    }
+    for case, task in tasks.items():
+        shown = task.model_copy(update={"time": type(task.time)(until=task.time.until)})
+        bare, whole = (best(lambda t=each: mfpde.solve(t), repeats) for each in (task, shown))
+        counts = (int(mfpde.solve(each).provenance["statistics"]["steps"]) for each in (task, shown))
+        told = "{} and {} steps".format(*counts)
+        print(f"{case:44}{bare * 1e3:9.1f} ms, {whole * 1e3:.1f} ms with 100 snapshots: {whole / bare:.1f}x ({told})")
 
 
 def share_rows() -> None:

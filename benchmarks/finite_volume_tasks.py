@@ -51,7 +51,7 @@ def posed(
     block = "attention" if moved_by is None or "kind" in moved_by else "interaction"
     return mfpde.Problem.from_dict(
         {
-            "geometry": {"kind": "line" if np.ndim(parts[0]["mean"]) == 0 else "plane"},
+            "geometry": {"kind": "line" if np.size(parts[0].get("mean", 0)) == 1 else "plane"},
             block: moved_by or {"kind": "softmax", "A": query, "V": value},
             "noise": {} if kappa is None else {"kappa": kappa},
             "initial": parts[0] if len(parts) == 1 else {"kind": "mixture", "components": parts},

@@ -13,10 +13,10 @@ import numpy as np
 
 from mfpde.typing import AnyArray, Float
 
-__all__ = ["WEIGHT_DEGREE", "Stencils", "at_faces", "at_middles", "end_weights"]
+__all__ = ["Stencils", "at_faces", "at_middles", "end_weights"]
 
-#: of the polynomials that end-corrected weights integrate exactly
-WEIGHT_DEGREE = 9
+# of the polynomials that end-corrected weights integrate exactly
+_WEIGHT_DEGREE = 9
 _ORDER = 9  # of values in the middles of cells
 _CORRECTED_CELLS = 24  # at each end, over which corrections are spread: with fewer, weights become negative
 
@@ -66,14 +66,22 @@ def _factors(order: int, place: float) -> Float:
 
 
 @lru_cache(maxsize=32)
-def end_weights(count: int, degree: int = WEIGHT_DEGREE) -> Float:
-    """Weights of the values in the middles, with which sums are integrals over the interval, exact for polynomials up
-    to the degree: 1 inside, as near to 1 as that allows at the ends (Gregory's corrections, spread over more cells)."""
+def end_weights(count: int, lowered: int = 0) -> Float:
+    """Weights of the values in the middles, with which sums are integrals over the interval, exact for polynomials of
+    degree nine, on few cells of the largest degree whose weights are positive; or of one that is `lowered` by so much.
+    They are 1 inside, as near to 1 as that allows at the ends (Gregory's corrections, spread over more cells)."""
     ends = min(_CORRECTED_CELLS, count // 2)
-    degree = min(degree, ends - 1)
+    degree = min(_WEIGHT_DEGREE, ends - 1)
+    while (_with_ends(count, _correction(ends, degree)) <= 0.0).any():
+        degree -= 1
+    return _with_ends(count, _correction(ends, degree - lowered))
+
+
+def _with_ends(count: int, correction: Float) -> Float:
+    """Ones, corrected at both ends."""
     weights = np.ones(count)
-    weights[:ends] += _correction(ends, degree)
-    weights[-ends:] += _correction(ends, degree)[::-1]
+    weights[: correction.size] += correction
+    weights[-correction.size :] += correction[::-1]
     return weights
 
 

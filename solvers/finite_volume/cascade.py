@@ -63,7 +63,8 @@ def _widens(velocity: Velocity, covariance: Float) -> bool:
 
 def _looks_far_out(velocity: Velocity, covariance: Float) -> bool:
     """Whether tokens of such a law look farther out than they are, at `S A x`."""
-    root = np.linalg.cholesky(covariance)
+    variances, axes = np.linalg.eigh(covariance)
+    root = axes * np.sqrt(np.maximum(variances, 0.0))
     return any(np.linalg.norm(root.T @ query @ root, 2) > 1.0 for _, query in _tilted(velocity, covariance))
 
 

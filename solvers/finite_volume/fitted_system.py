@@ -12,7 +12,7 @@ import numpy as np
 
 from mfpde.geometry import Lattice, Line
 from mfpde.measure import Particles
-from mfpde.measure.edge_stencils import WEIGHT_DEGREE, at_faces, end_weights
+from mfpde.measure.edge_stencils import at_faces, end_weights
 from mfpde.solvers.finite_volume.rates import Fluxes, Rates
 from mfpde.solvers.finite_volume.solution import Solution, measure_of
 from mfpde.solvers.finite_volume.system import CellSystem
@@ -21,7 +21,7 @@ from mfpde.typing import Float
 
 __all__ = ["FittedSystem"]
 
-_LOWER_DEGREE = WEIGHT_DEGREE - 2  # of the sums that others are compared with
+_LOWERED = 2  # degrees of the sums that others are compared with
 _CRUDE_CELLS = 48.0  # with which both orders err alike, measured: corrections at the ends meet in the middle there
 
 
@@ -74,7 +74,7 @@ class FittedSystem(CellSystem):
         """Differences of the speeds at the faces from those of sums of lower order."""
         assert rates.measure is not None  # noqa: S101 - for the type checker
         velocity, panels, (z,) = self._velocity.at(rates.time), rates.measure.panels, self.grid.faces
-        weights = end_weights(self.grid.cells[0], _LOWER_DEGREE)
+        weights = end_weights(self.grid.cells[0], _LOWERED)
         masses = np.concatenate([panel.at_points * weights * panel.volume for panel in panels])
         points = np.concatenate([panel.lattice.points() for panel in panels])
         cruder = Particles(points, masses / masses.sum(), Line(), rates.measure.positions)

@@ -53,7 +53,7 @@ _CELLS_AT_REST = {1: Range(64, 512, 2048), 2: Range(32, 192, 256)}  # frames tha
 # the fewest that reach as far out as tails may matter; without a tolerance, smooth data have digits to spare
 _FEWEST_WITH_TAILS = {1: 64, 2: 32}
 _TOLERANCE_DEFAULT = {1: 1e-8, 2: 1e-6}  # by dimension, where no solver.tolerance is given
-_STEP_TOLERANCE_DEFAULT = 3e-10  # relative error of one time step, where no solver.tolerance is given
+_STEP_TOLERANCE_DEFAULT = 1e-10  # relative error of one time step, where no solver.tolerance is given
 _STEP_TOLERANCE_MIN = 1e-14  # rounding
 _STEP_SHARE = 0.3  # of solver.tolerance, for one time step: errors of 0.1 and 1 are those of cells as well
 _ORDER_OF_PIECES_MIN = 7  # lower orders are there for data that nothing is known of

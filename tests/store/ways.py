@@ -19,7 +19,7 @@ LINE_GAUSSIAN = {"kind": "gaussian", "mean": 0.5, "covariance": 1.0}
 LINE_BOX = {"kind": "uniform", "box": [[-1, 1]]}
 SPOT = {"kind": "gaussian", "mean": [0.5, 0], "covariance": [[1, 0.3], [0.3, 0.5]]}
 A, V = [[1, 0.5], [-0.2, 0.7]], [[-1, 0.3], [-0.4, -0.8]]
-V2 = [[1, 0.3], [-0.4, 0.8]]
+MATRIX_SOFTMAX, V2 = {"kind": "softmax", "A": A, "V": V}, [[1, 0.3], [-0.4, 0.8]]
 MASKED = {"kind": "masked", "attention": {"kind": "sinkhorn", "A": 0.5, "V": -0.5}, "positions": [0.2, 0.7]}
 POINTS = np.random.default_rng(11).standard_normal((12, 3))
 SPHERE = (POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)).tolist()
@@ -162,9 +162,9 @@ WAYS = {
         ),
         "blow-up": cells("line", GROWING, LINE_GAUSSIAN, (0.3, 1.0), cells=32, tolerance=3e-5),
         "rest": cells("line", SOFTMAX, LINE_GAUSSIAN, (20.0, 1e5, 1e9), 10, 10_000, cells=32, tolerance=1e-4),
-        "plane": cells("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.02,), kappa=4, cells=24, tolerance=1e-4),
+        "plane": cells("plane", MATRIX_SOFTMAX, SPOT, (0.02,), kappa=4, cells=24, tolerance=1e-4),
         "looks within steps": cells(
-            "plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.02, 0.05, 0.06, 0.2, 0.5), cells=24, tolerance=1e-4
+            "plane", MATRIX_SOFTMAX, SPOT, (0.02, 0.05, 0.06, 0.2, 0.5), cells=24, tolerance=1e-4
         ),
         "box at rest": cells(
             "plane",
@@ -216,8 +216,8 @@ WAYS = {
             SPOT,
             (0.2, 0.2001, 1.0),
         ),
-        "limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 20.0)),
-        "later limit": moments("plane", {"kind": "softmax", "A": A, "V": V}, SPOT, (0.2, 0.2001, 50.0)),
+        "limit": moments("plane", MATRIX_SOFTMAX, SPOT, (0.2, 0.2001, 20.0)),
+        "later limit": moments("plane", MATRIX_SOFTMAX, SPOT, (0.2, 0.2001, 50.0)),
         "stiff": moments(
             "plane", {"kind": "softmax", "A": 1, "V": [[-1, 0], [0, -1e4]]}, SPOT, (0.3, 0.3001, 1.0), kappa=2
         ),
@@ -238,7 +238,7 @@ WAYS = {
         ),
         "plane": nodes(
             "plane",
-            {"kind": "softmax", "A": A, "V": V},
+            MATRIX_SOFTMAX,
             {"kind": "uniform", "box": [[-1, 1], [0, 1]]},
             (0.05, 0.1),
             tolerance=1e-3,
