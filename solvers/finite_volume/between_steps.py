@@ -24,7 +24,7 @@ from mfpde.typing import AnyArray, Float
 
 __all__ = ["BetweenSteps", "StepEnd"]
 
-_ENDS_MAX = 5  # of steps, that a polynomial goes through: of degree nine
+_ENDS_MAX = 6  # of steps, that a polynomial goes through: of degree eleven
 _REACH_SHARE = 0.2  # of what is allowed, that the next step is meant to leave: errors may grow from step to step
 _REACH_GROWTH, _REACH_DECAY = 4.0, 0.25  # of one step over the one before
 

@@ -35,6 +35,7 @@ from mfpde.typing import AnyArray
 __all__ = ["FiniteVolumeIntegration"]
 
 _TRIED_MAX = 128  # steps in one call
+_WITHIN_STEPS_SHARE = 0.01  # of the error of the cells so far, that solutions within steps may have
 _TAILS_SHARE_MIN = 1e-3  # share of the error that is allowed, above which tails are estimated at every early step
 _STEP_OVERHEAD = 300.0  # microseconds of a step, besides what evaluations cost in compiled code
 
@@ -98,7 +99,7 @@ class FiniteVolumeIntegration(PresentSolution):
 
     def _show(self, time: float) -> Progress:
         """The solution at a time within the last step."""
-        shown, error = self._between_steps.at(time, self._step_end(), self._control.tolerance)
+        shown, error = self._between_steps.at(time, self._step_end(), self._error_within_steps)
         self._missed.see_output(self._between() + error)
         self._ahead = StandAt(self._time, self._solution, self._rates, self._faults)
         self._time, self._solution, self._rates, self._faults = time, shown, None, None
@@ -112,6 +113,11 @@ class FiniteVolumeIntegration(PresentSolution):
 
     def _step_end(self) -> StepEnd:
         return StepEnd.of(self._time, self._solution, self._present_rates())
+
+    @property
+    def _error_within_steps(self) -> float:
+        """What solutions there may be wrong: as much as after a step, or a share of what cells make wrong."""
+        return max(self._control.tolerance, _WITHIN_STEPS_SHARE * self._missed.so_far)
 
     def _attempt(self, target: float, budget: float) -> bool:
         """Try one step, or a march of about that many microseconds; False when steps have become too short."""
@@ -147,7 +153,7 @@ class FiniteVolumeIntegration(PresentSolution):
             if plan.jump:
                 self._between_steps.forget()
             elif target < self._control.until:
-                self._between_steps.arrive(self._step_end(), self._control.tolerance)
+                self._between_steps.arrive(self._step_end(), self._error_within_steps)
         return True
 
     def _plan(self, target: float, rates: Rates, exact: ExactLimits | None) -> Plan:
