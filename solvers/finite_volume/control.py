@@ -19,11 +19,9 @@ __all__ = ["ERROR_FLOOR", "ExactLimits", "Plan", "StepControl"]
 
 ERROR_FLOOR = 1e-2  # of the controllers: errors below it are those of limited fluxes, which know no order
 _FIRST_STEP = 0.8  # standard deviations that the first step may carry a frame, for a tolerance of 1
-# of the tolerance, for a step of rkc2, of which there are ten times as many, and for one that integrates noise exactly:
-# errors of both add up, where other steps are bounded by cells
-_STIFF_SHARE, _EXACT_SHARE = 0.03, 0.3
+_STIFF_SHARE = 0.1  # of the tolerance, for a step of rkc2: there are ten times as many, and they add up
 #: of the tolerance, that steps of rkc2 add up to while the solution moves or changes by its width, or time grows e-fold
-_STIFF_SUM = 1.7
+_STIFF_SUM = 5.0
 _DOP853 = Dop853()
 
 
@@ -133,8 +131,6 @@ class StepControl:
 
     def allowed(self, plan: Plan, pace: Callable[[], float]) -> float:
         """Relative error of a step as planned, from a solution that moves by so many of its widths per unit time."""
-        if plan.exact is not None:
-            return _EXACT_SHARE * self.tolerance
         if not plan.stiff:
             return self.tolerance
         changed = plan.length * max(pace(), 1.0 / plan.end)

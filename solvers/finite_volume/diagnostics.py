@@ -197,8 +197,13 @@ class Missed:
         return _ORDER_NINE_FACTOR * difference ** (9 / 7) if smooth else difference
 
     def left(self, step: float, widening: float) -> float:
-        """The share of a difference of both orders that noise leaves of it within a step."""
-        return self._wider(step, widening) ** -_DIFFERENCE_DAMPING
+        """The share of a difference of both orders that noise leaves of it within a step, where it is at an edge."""
+        return self._wider(step, widening) ** -_DIFFERENCE_DAMPING if self._edged else 1.0
+
+    @property
+    def _edged(self) -> bool:
+        """Whether there is an edge that noise has not widened yet."""
+        return self.layer < _WIDE_EDGE * self.widest
 
     def _wider(self, step: float, widening: float) -> float:
         """By which factor noise raises the variance of the layer."""
@@ -208,12 +213,13 @@ class Missed:
         """A step: its length, and what cells make wrong before and after it."""
         self.misled += step * _mean(before.sums, after.sums)
         widening = min(before.widening, after.widening)
-        wider, damping = self._wider(step, widening), self.left(step, widening)
+        wider = self._wider(step, widening)
+        damping = wider**-_DIFFERENCE_DAMPING
         self.differed = damping * self.differed + step * _mean(damping * before.fluxes, after.fluxes)
         if self.layer < np.inf:
             self.at_edges *= wider**-_EDGE_DAMPING
             self.layer = min(wider * self.layer, self.widest)
-        if not self.layer < _WIDE_EDGE * self.widest:
+        if not self._edged:
             self.most = max(self.most, self.differed)
 
     def seen(self, time: float, of_tails: float, of_sums: float, feeling: float) -> Missed:

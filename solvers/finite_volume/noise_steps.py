@@ -35,7 +35,7 @@ from mfpde.solvers.finite_volume.modes import Modes
 from mfpde.solvers.finite_volume.rates import Rates
 from mfpde.solvers.finite_volume.scheme import STAGGERED
 from mfpde.solvers.finite_volume.solution import Solution
-from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start
+from mfpde.solvers.finite_volume.stepping import SHARE_OF_CELLS, Attempt, Start, change_size
 from mfpde.solvers.finite_volume.system import CellSystem
 from mfpde.solvers.finite_volume.weighted_modes import BoxModes, HermiteModes
 from mfpde.solvers.kernels.finite_volume_transport import GHOSTS
@@ -56,6 +56,8 @@ _MODES_EVERY = 2  # steps at least, between two searches for modes that fit wall
 _LOOK_EVERY = 16  # steps at least, between two checks that they do not
 _MATTER_SHARE = 1e-3  # of the error promised: change of the drift by tails near the floor, in widths per unit time
 _DOUBT_SHARE = 0.1  # of what tails beyond the cells may change of the drift: that tails near the floor, and steps, may
+_MOVED_SHARE = 0.1  # of what a step moves, that it may err: what is left of errors must not keep a solution from rest
+_ROUNDING = 1e-13  # relative, which a step may err in any case
 #: ratio of ripples to those of the step before, both too high, from which on shorter steps do not help
 _RIPPLE_GAIN = 0.5
 # microseconds of a stage, besides what cells and modes cost: of explicit steps, and of exact ones
@@ -245,6 +247,9 @@ class NoiseSteps:
         if new is None:
             return Attempt(None, np.inf)
         noticed = clipped / max(self._modes.floor, self._unseen / _FLOOR_FACTOR)
+        density, mean, matrix = (there - here for there, here in zip(new, start.solution, strict=True))
+        moved = change_size(start.solution, density, mean, matrix, rough=1.0, tolerance=1.0)
+        error /= min(1.0, max(_MOVED_SHARE * moved, _ROUNDING) / tolerance)
         if noticed > max(1.0, _RIPPLE_GAIN * self._noticed) and self._noticed > 1.0:
             self._unseen = 0.0
         self._noticed = noticed

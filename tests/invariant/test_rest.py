@@ -139,6 +139,17 @@ def settled():
     return carry(started(line(cells=64)), FOREVER / 4, FOREVER)
 
 
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-8])
+def test_exact_steps_come_to_rest(tolerance):
+    """They hovered at the longest stable step for ever, each mending what the one before had made wrong."""
+    solution = started(line(cells=64, tolerance=tolerance))
+    for _ in range(50):
+        solution.advance(FOREVER, 50_000)
+    assert solution.time == FOREVER
+    assert solution.statistics()["steps"] <= 100
+    np.testing.assert_allclose(solution.measure().covariance, [[np.sqrt(0.1)]], rtol=10 * tolerance)
+
+
 def test_a_gaussian_rests(settled):
     assert settled.time == FOREVER
     assert settled.statistics()["steps"] <= 2000

@@ -23,8 +23,6 @@ MATRIX_SOFTMAX, V2 = {"kind": "softmax", "A": A, "V": V}, [[1, 0.3], [-0.4, 0.8]
 MASKED = {"kind": "masked", "attention": {"kind": "sinkhorn", "A": 0.5, "V": -0.5}, "positions": [0.2, 0.7]}
 POINTS = np.random.default_rng(11).standard_normal((12, 3))
 SPHERE = (POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)).tolist()
-
-
 ANGLES = (2 * np.pi * np.arange(12) / 12 + 0.2 * np.sin(np.arange(12.0))).tolist()
 EQUIANGULAR = {"kind": "points", "random": "equiangular", "count": 3, "cosine": 0.2}
 THREE = {"kind": "points", "values": [[1, 0, 0], [0, 1, 0], [0, 0.6, 0.8]]}
